@@ -1,0 +1,362 @@
+//! Conversation: a long-lived place to talk. It has a focus, takes inputs and holds what is to be delivered.
+//!
+//! Invariants: an input is recorded together with the decision that was made of it; focus moves only as
+//! DESIGN §3.8 says; a delivery that was queued stays here until it is settled.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::approval::Verdict;
+use crate::command::Command;
+use crate::content::ContentBlock;
+use crate::delivery::{Delivery, DeliveryOutcome};
+use crate::effect::Effect;
+use crate::execution::Role;
+use crate::ids::{ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId};
+use crate::input::{QueuedInput, Urgency};
+use crate::project::ProjectCommand;
+use crate::rejection::Rejection;
+use crate::route::{Intent, RouteDecision};
+use crate::stream::StreamId;
+use crate::task::{TaskCommand, TaskSeed};
+use crate::time::Timestamp;
+
+/// Where a conversation takes place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// The web page.
+    Web,
+    /// A terminal.
+    Cli,
+    /// An IDE's thread.
+    Ide,
+    /// The HTTP API.
+    Api,
+    /// A Telegram chat.
+    Telegram,
+    /// A Feishu or Lark chat.
+    Feishu,
+}
+
+impl Channel {
+    /// Whether messages have to be pushed there. The others read the event stream, which is their delivery.
+    #[must_use]
+    pub fn pushes(self) -> bool {
+        matches!(self, Channel::Telegram | Channel::Feishu)
+    }
+}
+
+/// A conversation's state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// Which.
+    pub id: ConversationId,
+    /// Where it takes place.
+    pub channel: Channel,
+    /// Who opened it.
+    pub person: PersonId,
+    /// The project that a new task would belong to.
+    pub project: Option<ProjectId>,
+    /// The task that an unmarked message continues, per person.
+    pub focus: BTreeMap<PersonId, TaskId>,
+    /// What is on its way out.
+    pub outbound: Vec<Delivery>,
+}
+
+/// A message together with what was made of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Received {
+    /// Which.
+    pub input: InputId,
+    /// Who said it.
+    pub person: PersonId,
+    /// What they said.
+    pub content: Vec<ContentBlock>,
+    /// What was made of it.
+    pub decision: RouteDecision,
+    /// What a new task, or a new execution, starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub birth: Option<Birth>,
+    /// Where it goes in the queue.
+    #[serde(default)]
+    pub urgency: Urgency,
+}
+
+/// What an input gives birth to, with ids that were minted outside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "birth", rename_all = "snake_case")]
+pub enum Birth {
+    /// A task.
+    Task {
+        /// Which.
+        task: TaskId,
+        /// What it starts from.
+        seed: TaskSeed,
+    },
+    /// An execution under a task that is there.
+    Execution {
+        /// Which.
+        execution: ExecutionId,
+    },
+}
+
+/// What can be asked of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ConversationCommand {
+    /// Make it; nothing happens if it is there.
+    Open {
+        /// Which.
+        conversation: ConversationId,
+        /// Where it takes place.
+        channel: Channel,
+        /// Who opens it.
+        person: PersonId,
+        /// The project that a new task would belong to.
+        project: Option<ProjectId>,
+    },
+    /// Take a message.
+    Receive(Box<Received>),
+    /// Turn to another task.
+    Focus {
+        /// Who.
+        person: PersonId,
+        /// To which task.
+        task: TaskId,
+    },
+    /// Send something out.
+    Deliver {
+        /// What.
+        delivery: Delivery,
+    },
+    /// Say what became of it.
+    SettleDelivery {
+        /// Which.
+        delivery: DeliveryId,
+        /// How it ended.
+        outcome: DeliveryOutcome,
+    },
+}
+
+/// What happened in a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ConversationEvent {
+    /// It was opened.
+    ConversationOpened {
+        /// Which.
+        conversation: ConversationId,
+        /// Where it takes place.
+        channel: Channel,
+        /// Who opened it.
+        person: PersonId,
+        /// The project that a new task would belong to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<ProjectId>,
+    },
+    /// A message came in, and this was made of it.
+    InputReceived(Box<Received>),
+    /// The focus moved.
+    FocusMoved {
+        /// Whose.
+        person: PersonId,
+        /// To which task.
+        task: TaskId,
+    },
+    /// Something is to be sent.
+    DeliveryQueued {
+        /// What.
+        delivery: Delivery,
+    },
+    /// This became of it.
+    DeliverySettled {
+        /// Which.
+        delivery: DeliveryId,
+        /// How it ended.
+        outcome: DeliveryOutcome,
+    },
+}
+
+pub(crate) fn decide(state: Option<&Conversation>, command: ConversationCommand) -> Result<Vec<ConversationEvent>, Rejection> {
+    let Some(state) = state else {
+        return match command {
+            ConversationCommand::Open { conversation, channel, person, project } => {
+                Ok(vec![ConversationEvent::ConversationOpened { conversation, channel, person, project }])
+            }
+            ConversationCommand::Receive(_)
+            | ConversationCommand::Focus { .. }
+            | ConversationCommand::Deliver { .. }
+            | ConversationCommand::SettleDelivery { .. } => Err(Rejection::NotFound { what: "conversation" }),
+        };
+    };
+    match command {
+        ConversationCommand::Open { .. } => Ok(vec![]),
+        ConversationCommand::Receive(received) => receive(state, *received),
+        ConversationCommand::Focus { person, task } => Ok(moved(state, person, task).into_iter().collect()),
+        // Who reads the stream has it already.
+        ConversationCommand::Deliver { .. } if !state.channel.pushes() => Ok(vec![]),
+        ConversationCommand::Deliver { delivery } => Ok(match state.outbound.iter().any(|known| known.id == delivery.id) {
+            true => vec![],
+            false => vec![ConversationEvent::DeliveryQueued { delivery }],
+        }),
+        ConversationCommand::SettleDelivery { delivery, outcome } => {
+            Ok(match state.outbound.iter().any(|known| known.id == delivery) {
+                true => vec![ConversationEvent::DeliverySettled { delivery, outcome }],
+                false => vec![],
+            })
+        }
+    }
+}
+
+fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationEvent>, Rejection> {
+    if received.content.is_empty() {
+        return Err(Rejection::Empty);
+    }
+    match &received.decision.intent {
+        Intent::Fork { .. } => return Err(Rejection::NotAvailable { what: "forking a task" }),
+        Intent::SwitchAgent { .. } => return Err(Rejection::NotAvailable { what: "switching by message" }),
+        _ => {}
+    }
+    let person = received.person;
+    let target = focus_after(&received);
+    let mut events = vec![ConversationEvent::InputReceived(Box::new(received))];
+    events.extend(target.and_then(|task| moved(state, person, task)));
+    Ok(events)
+}
+
+fn moved(state: &Conversation, person: PersonId, task: TaskId) -> Option<ConversationEvent> {
+    (state.focus.get(&person) != Some(&task)).then_some(ConversationEvent::FocusMoved { person, task })
+}
+
+/// Focus moves on a new task, on `focus` and on an input addressed to another task; never on status, approval,
+/// denial or thanks (DESIGN §3.8).
+fn focus_after(received: &Received) -> Option<TaskId> {
+    match &received.decision.intent {
+        Intent::NewTask { .. } => match &received.birth {
+            Some(Birth::Task { task, .. }) => Some(*task),
+            Some(Birth::Execution { .. }) | None => None,
+        },
+        Intent::Continue { task, .. }
+        | Intent::Answer { task, .. }
+        | Intent::AddExecution { task, .. }
+        | Intent::SwitchAgent { task, .. }
+        | Intent::FreshSession { task }
+        | Intent::Retry { task }
+        | Intent::Fork { task }
+        | Intent::Focus { task } => Some(*task),
+        Intent::Status { .. }
+        | Intent::Approve { .. }
+        | Intent::Deny { .. }
+        | Intent::Cancel { .. }
+        | Intent::Close { .. }
+        | Intent::Clarify { .. }
+        | Intent::Ack
+        | Intent::Help => None,
+    }
+}
+
+pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent) {
+    match (state.as_mut(), event) {
+        (_, ConversationEvent::ConversationOpened { conversation, channel, person, project }) => {
+            *state = Some(Conversation {
+                id: *conversation,
+                channel: *channel,
+                person: *person,
+                project: *project,
+                focus: BTreeMap::new(),
+                outbound: vec![],
+            });
+        }
+        (Some(state), ConversationEvent::FocusMoved { person, task }) => {
+            state.focus.insert(*person, *task);
+        }
+        (Some(state), ConversationEvent::DeliveryQueued { delivery }) => state.outbound.push(delivery.clone()),
+        (Some(state), ConversationEvent::DeliverySettled { delivery, .. }) => state.outbound.retain(|known| known.id != *delivery),
+        (Some(_), ConversationEvent::InputReceived(_)) => {}
+        (
+            None,
+            ConversationEvent::FocusMoved { .. }
+            | ConversationEvent::DeliveryQueued { .. }
+            | ConversationEvent::DeliverySettled { .. }
+            | ConversationEvent::InputReceived(_),
+        ) => {}
+    }
+}
+
+pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timestamp) -> Vec<Effect> {
+    match event {
+        ConversationEvent::InputReceived(received) => carry_out(state, received, at),
+        ConversationEvent::DeliveryQueued { delivery } => {
+            vec![Effect::Deliver { conversation: state.id, delivery: delivery.id }]
+        }
+        ConversationEvent::ConversationOpened { .. }
+        | ConversationEvent::FocusMoved { .. }
+        | ConversationEvent::DeliverySettled { .. } => vec![],
+    }
+}
+
+/// What a decision makes of an input, told to the aggregates that it concerns.
+fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Effect> {
+    let queued = || QueuedInput {
+        input: received.input,
+        person: received.person,
+        conversation: state.id,
+        content: received.content.clone(),
+        at,
+    };
+    let tell = |task: TaskId, command: TaskCommand| Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(command)) };
+    let enqueue = |task, execution| tell(task, TaskCommand::Enqueue { queued: queued(), execution, urgency: received.urgency });
+    match (&received.decision.intent, &received.birth) {
+        (Intent::NewTask { project, .. }, Some(Birth::Task { task, seed })) => vec![
+            tell(*task, TaskCommand::Create { seed: seed.clone(), person: received.person, conversation: state.id }),
+            Effect::Tell {
+                to: StreamId::Project(*project),
+                command: Box::new(Command::Project(ProjectCommand::NumberTask { task: *task })),
+            },
+            enqueue(*task, None),
+        ],
+        (Intent::AddExecution { task, agent, role }, Some(Birth::Execution { execution })) => vec![
+            tell(*task, add(*execution, agent, *role)),
+            enqueue(*task, Some(*execution)),
+        ],
+        (Intent::Continue { task, execution } | Intent::Answer { task, execution }, _) => vec![enqueue(*task, *execution)],
+        (Intent::FreshSession { task }, _) => vec![tell(*task, TaskCommand::Fresh)],
+        (Intent::Retry { task }, _) => vec![tell(*task, TaskCommand::Retry { person: received.person })],
+        (Intent::Cancel { task }, _) => vec![tell(*task, TaskCommand::Cancel)],
+        (Intent::Close { task }, _) => vec![tell(*task, TaskCommand::Close { person: received.person })],
+        (Intent::Approve { task, approval }, _) => vec![tell(*task, decide_approval(*approval, Verdict::Approve, received.person))],
+        (Intent::Deny { task, approval }, _) => vec![tell(*task, decide_approval(*approval, Verdict::Deny, received.person))],
+        (
+            Intent::NewTask { .. }
+            | Intent::AddExecution { .. }
+            | Intent::SwitchAgent { .. }
+            | Intent::Fork { .. }
+            | Intent::Status { .. }
+            | Intent::Focus { .. }
+            | Intent::Clarify { .. }
+            | Intent::Ack
+            | Intent::Help,
+            _,
+        ) => vec![],
+    }
+}
+
+fn add(execution: ExecutionId, agent: &str, role: Role) -> TaskCommand {
+    TaskCommand::AddExecution { execution, agent: agent.to_owned(), role }
+}
+
+fn decide_approval(approval: crate::ids::ApprovalId, verdict: Verdict, by: PersonId) -> TaskCommand {
+    TaskCommand::DecideApproval { approval, verdict, by, digest: None, reason: None }
+}
+
+impl Received {
+    /// The task that it went to: the one it was addressed to, or the one it gave birth to.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        match &self.birth {
+            Some(Birth::Task { task, .. }) => Some(*task),
+            Some(Birth::Execution { .. }) | None => self.decision.intent.task(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Delivery: one outbound message to one conversation. It ends as sent, unknown, dead, expired or superseded,
+//! and each of them can be seen.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{DeliveryId, TaskId};
+use crate::time::Timestamp;
+
+/// A message on its way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Which.
+    pub id: DeliveryId,
+    /// The task it tells about. It never goes to a conversation that the task does not belong to.
+    pub task: TaskId,
+    /// Why it is sent.
+    pub push: PushReason,
+    /// The glance to send.
+    pub text: String,
+    /// After this moment nobody wants it.
+    pub expires_at: Timestamp,
+}
+
+/// The only four reasons to push (DESIGN §7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PushReason {
+    /// An agent waits for a yes.
+    NeedsApproval,
+    /// An agent asked a question.
+    AsksQuestion,
+    /// A turn completed.
+    Completed,
+    /// A turn failed.
+    Failed,
+}
+
+/// How a delivery ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryOutcome {
+    /// The platform took it.
+    Sent,
+    /// It may or may not have arrived.
+    Unknown,
+    /// It cannot be sent.
+    Dead,
+    /// It was too old to send.
+    Expired,
+    /// A newer one took its place.
+    Superseded,
+}
+
+impl DeliveryOutcome {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            DeliveryOutcome::Sent => "sent",
+            DeliveryOutcome::Unknown => "unknown",
+            DeliveryOutcome::Dead => "dead",
+            DeliveryOutcome::Expired => "expired",
+            DeliveryOutcome::Superseded => "superseded",
+        }
+    }
+}

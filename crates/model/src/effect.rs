@@ -1,0 +1,149 @@
+//! Effects: the whole outside world as one enum.
+//!
+//! [`Effect::Tell`] goes to another aggregate and is chased inside the same transaction. All others are rows with
+//! an idempotency key, performed after the commit and performed again after a crash, so each must bear that.
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::Command;
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, RuntimeSessionId, TaskId, TurnId};
+use crate::stream::StreamId;
+use crate::time::Timestamp;
+
+/// A process of a runtime session: what an effect on an agent is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Process {
+    /// Of which task.
+    pub task: TaskId,
+    /// Which runtime session.
+    pub session: RuntimeSessionId,
+    /// Which of its processes.
+    pub epoch: u64,
+}
+
+/// Work for the outside world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// A command to another aggregate, decided in the same transaction.
+    Tell {
+        /// To whom.
+        to: StreamId,
+        /// What.
+        command: Box<Command>,
+    },
+    /// Start a process, and open or resume the native session in it.
+    StartRuntime {
+        /// Which process.
+        process: Process,
+    },
+    /// Hand a turn's prompt to the agent.
+    PromptAgent {
+        /// Which process.
+        process: Process,
+        /// Which turn.
+        turn: TurnId,
+    },
+    /// Ask the agent to stop a turn.
+    CancelTurn {
+        /// Which process.
+        process: Process,
+        /// Which turn.
+        turn: TurnId,
+    },
+    /// Tell the agent what became of its request.
+    AnswerApproval {
+        /// Which process.
+        process: Process,
+        /// Which approval.
+        approval: ApprovalId,
+        /// The agent's own id of its request, as JSON text.
+        request: String,
+        /// The option to choose; none means that nothing was chosen.
+        option: Option<String>,
+    },
+    /// Choose a model in a live session.
+    SetModel {
+        /// Which process.
+        process: Process,
+        /// Which model.
+        model: String,
+    },
+    /// End a process and its whole tree.
+    StopRuntime {
+        /// Which process.
+        process: Process,
+    },
+    /// Send a message out.
+    Deliver {
+        /// To which conversation.
+        conversation: ConversationId,
+        /// Which delivery of it.
+        delivery: DeliveryId,
+    },
+    /// Give a command at a later time. A timer is a row, not a sleeping task.
+    Later {
+        /// The timer's name; setting it again replaces it.
+        timer: String,
+        /// When.
+        at: Timestamp,
+        /// To whom.
+        to: StreamId,
+        /// What.
+        command: Box<Command>,
+    },
+    /// Drop a timer.
+    Forget {
+        /// The timer's name.
+        timer: String,
+    },
+}
+
+impl Effect {
+    /// The idempotency key: the same effect always has the same one.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Effect::Tell { to, .. } => format!("tell:{}", to.uuid()),
+            Effect::StartRuntime { process } => format!("start:{}:{}", process.session, process.epoch),
+            Effect::PromptAgent { turn, .. } => format!("prompt:{turn}"),
+            Effect::CancelTurn { turn, .. } => format!("cancel:{turn}"),
+            Effect::AnswerApproval { approval, .. } => format!("answer:{approval}"),
+            Effect::SetModel { process, model } => format!("model:{}:{}:{model}", process.session, process.epoch),
+            Effect::StopRuntime { process } => format!("stop:{}:{}", process.session, process.epoch),
+            Effect::Deliver { delivery, .. } => format!("deliver:{delivery}"),
+            Effect::Later { timer, .. } | Effect::Forget { timer } => format!("timer:{timer}"),
+        }
+    }
+
+    /// When it is due; at once if it does not say.
+    #[must_use]
+    pub fn due_at(&self) -> Option<Timestamp> {
+        match self {
+            Effect::Later { at, .. } => Some(*at),
+            Effect::Tell { .. }
+            | Effect::StartRuntime { .. }
+            | Effect::PromptAgent { .. }
+            | Effect::CancelTurn { .. }
+            | Effect::AnswerApproval { .. }
+            | Effect::SetModel { .. }
+            | Effect::StopRuntime { .. }
+            | Effect::Deliver { .. }
+            | Effect::Forget { .. } => None,
+        }
+    }
+
+    /// The process it is for, if it is for one: effects on one process are performed in order.
+    #[must_use]
+    pub fn process(&self) -> Option<Process> {
+        match self {
+            Effect::StartRuntime { process }
+            | Effect::PromptAgent { process, .. }
+            | Effect::CancelTurn { process, .. }
+            | Effect::AnswerApproval { process, .. }
+            | Effect::SetModel { process, .. }
+            | Effect::StopRuntime { process } => Some(*process),
+            Effect::Tell { .. } | Effect::Deliver { .. } | Effect::Later { .. } | Effect::Forget { .. } => None,
+        }
+    }
+}

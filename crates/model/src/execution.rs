@@ -1,0 +1,222 @@
+//! Execution: one agent's attempt to move a task forward in a role.
+
+use serde::{Deserialize, Serialize};
+
+use crate::handoff::{Handoff, TurnSummary};
+use crate::ids::ExecutionId;
+use crate::input::QueuedInput;
+use crate::runtime_session::{Failure, ResumeCause, RuntimeSession, StartReason};
+use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
+
+/// What an execution is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Changes the code.
+    #[default]
+    Editor,
+    /// Reads what was changed.
+    Reviewer,
+    /// Runs and writes tests.
+    Tester,
+    /// Finds things out.
+    Researcher,
+}
+
+impl Role {
+    /// Whether its turns need the workspace lease.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, Role::Editor | Role::Tester)
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Editor => "editor",
+            Role::Reviewer => "reviewer",
+            Role::Tester => "tester",
+            Role::Researcher => "researcher",
+        }
+    }
+}
+
+/// An execution's state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Execution {
+    /// Which.
+    pub id: ExecutionId,
+    /// The agent's profile name.
+    pub agent: String,
+    /// The model that was asked for, where one was.
+    pub model: Option<String>,
+    /// What it is for.
+    pub role: Role,
+    /// Whether unmarked messages go to it.
+    pub primary: bool,
+    /// Whether it ended, and how.
+    pub ended: Option<ExecutionEnd>,
+    /// Its runtime session, the sticky one or the last one there was.
+    pub session: Option<RuntimeSession>,
+    /// What decides how the next process starts.
+    pub next_start: NextStart,
+    /// Inputs that wait, first in line first.
+    pub queue: Vec<QueuedInput>,
+    /// The turn that has not ended.
+    pub active: Option<ActiveTurn>,
+    /// What it remembers of the turns that ended.
+    pub past: Past,
+    /// A brief for the first prompt of its next runtime session.
+    pub handoff: Option<Handoff>,
+}
+
+/// What decides how the next process of an execution starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextStart {
+    /// Why a new runtime session would be started, if the old one does not stick.
+    pub reason: StartReason,
+    /// Why the old one would be resumed, if it sticks.
+    pub cause: ResumeCause,
+}
+
+/// What an execution remembers of the turns that ended. Bounded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// How many there were.
+    pub turns: u64,
+    /// The last one.
+    pub last: Option<EndedTurn>,
+    /// The last words of its agent.
+    pub last_said: String,
+    /// The agent's last words were a question that waits for an answer.
+    pub question: bool,
+    /// The newest turns, oldest first.
+    pub recent: Vec<TurnSummary>,
+}
+
+impl Past {
+    /// How many turns are remembered for a brief.
+    pub const RECENT: usize = 20;
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionEnd {
+    /// Another one took its place.
+    Superseded,
+    /// The person ended it.
+    Cancelled,
+    /// It was put away.
+    Archived,
+}
+
+/// What an execution, or a task, is doing. The most urgent comes first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "activity", rename_all = "snake_case")]
+pub enum Activity {
+    /// An agent waits for a yes.
+    WaitingApproval,
+    /// An agent waits for an answer.
+    WaitingAnswer,
+    /// It cannot go on by itself.
+    Blocked {
+        /// Why, in words.
+        reason: String,
+    },
+    /// The last turn did not work out.
+    Failed {
+        /// Why, in words.
+        reason: String,
+    },
+    /// A turn runs.
+    Working,
+    /// A turn waits.
+    Queued {
+        /// For what, in words.
+        reason: String,
+    },
+    /// Nothing runs.
+    Resting,
+}
+
+impl Activity {
+    /// The word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Activity::WaitingApproval => "waiting_approval",
+            Activity::WaitingAnswer => "waiting_answer",
+            Activity::Blocked { .. } => "blocked",
+            Activity::Failed { .. } => "failed",
+            Activity::Working => "working",
+            Activity::Queued { .. } => "queued",
+            Activity::Resting => "resting",
+        }
+    }
+
+    /// Why, where there is more to say than the word.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Activity::Blocked { reason } | Activity::Failed { reason } | Activity::Queued { reason } => Some(reason),
+            Activity::WaitingApproval | Activity::WaitingAnswer | Activity::Working | Activity::Resting => None,
+        }
+    }
+
+    /// Lists show the smallest rank first.
+    #[must_use]
+    pub fn rank(&self) -> u8 {
+        match self {
+            Activity::WaitingApproval => 0,
+            Activity::WaitingAnswer => 1,
+            Activity::Blocked { .. } => 2,
+            Activity::Failed { .. } => 3,
+            Activity::Working => 4,
+            Activity::Queued { .. } => 5,
+            Activity::Resting => 6,
+        }
+    }
+
+    /// Whether a person has to do something.
+    #[must_use]
+    pub fn needs_person(&self) -> bool {
+        self.rank() <= 3
+    }
+}
+
+impl Execution {
+    /// What it is doing, approvals aside: those belong to the task.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        if let Some(turn) = &self.active {
+            return match &turn.stage {
+                TurnStage::AwaitingLease { behind } => {
+                    Activity::Queued { reason: behind.clone().unwrap_or_else(|| "waits for the workspace".into()) }
+                }
+                TurnStage::AwaitingSession | TurnStage::Running => Activity::Working,
+            };
+        }
+        if self.past.question {
+            return Activity::WaitingAnswer;
+        }
+        match self.past.last.as_ref().map(|turn| &turn.outcome) {
+            Some(TurnOutcome::Failed { failure }) if failure.blocks() => Activity::Blocked { reason: failure.message.clone() },
+            Some(TurnOutcome::Failed { failure }) => Activity::Failed { reason: failure.message.clone() },
+            Some(TurnOutcome::Interrupted { cause } | TurnOutcome::Unknown { cause }) => Activity::Failed { reason: cause.clone() },
+            Some(TurnOutcome::Completed { .. } | TurnOutcome::Cancelled) | None => Activity::Resting,
+        }
+    }
+}
+
+impl Failure {
+    /// Codes of failures that time or a person has to lift.
+    pub const BLOCKING: [&'static str; 2] = ["usage_limit", "login_needed"];
+
+    /// Whether trying again at once is pointless.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        Self::BLOCKING.contains(&self.code.as_str())
+    }
+}

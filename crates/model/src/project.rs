@@ -1,0 +1,137 @@
+//! Project: a body of code, with its roots, its default agent and its members.
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::Command;
+use crate::effect::Effect;
+use crate::ids::{PersonId, ProjectId, TaskId};
+use crate::rejection::Rejection;
+use crate::stream::StreamId;
+use crate::task::TaskCommand;
+
+/// A project's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Project {
+    /// Which.
+    pub id: ProjectId,
+    /// What people call it; also the first half of its tasks' keys.
+    pub name: String,
+    /// Its folders; the first one is where agents start.
+    pub roots: Vec<String>,
+    /// The agent that a new task gets.
+    pub default_agent: String,
+    /// Who may see and do things here.
+    pub members: Vec<PersonId>,
+    /// How many tasks were numbered.
+    pub tasks: u64,
+    /// Whether it was put away.
+    pub archived: bool,
+}
+
+/// What can be asked of a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ProjectCommand {
+    /// Make it.
+    Add {
+        /// Which.
+        project: ProjectId,
+        /// What to call it.
+        name: String,
+        /// Where it is.
+        root: String,
+        /// Its default agent.
+        agent: String,
+        /// Its first member.
+        member: PersonId,
+    },
+    /// Give new tasks another agent.
+    SetDefaultAgent {
+        /// Which.
+        agent: String,
+    },
+    /// Give a task its number.
+    NumberTask {
+        /// Which task.
+        task: TaskId,
+    },
+}
+
+/// What happened to a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ProjectEvent {
+    /// It was made.
+    ProjectAdded {
+        /// Which.
+        project: ProjectId,
+        /// What to call it.
+        name: String,
+        /// Where it is.
+        root: String,
+        /// Its default agent.
+        agent: String,
+        /// Its first member.
+        member: PersonId,
+    },
+    /// New tasks get another agent.
+    DefaultAgentSet {
+        /// Which.
+        agent: String,
+    },
+    /// A task got its number.
+    TaskNumbered {
+        /// Which task.
+        task: TaskId,
+        /// Counts from one.
+        number: u64,
+    },
+}
+
+pub(crate) fn decide(state: Option<&Project>, command: ProjectCommand) -> Result<Vec<ProjectEvent>, Rejection> {
+    let Some(project) = state else {
+        return match command {
+            ProjectCommand::Add { project, name, root, agent, member } => {
+                Ok(vec![ProjectEvent::ProjectAdded { project, name, root, agent, member }])
+            }
+            ProjectCommand::SetDefaultAgent { .. } | ProjectCommand::NumberTask { .. } => {
+                Err(Rejection::NotFound { what: "project" })
+            }
+        };
+    };
+    match command {
+        ProjectCommand::Add { .. } => Err(Rejection::Exists { what: "the project" }),
+        ProjectCommand::SetDefaultAgent { agent } if agent == project.default_agent => Ok(vec![]),
+        ProjectCommand::SetDefaultAgent { agent } => Ok(vec![ProjectEvent::DefaultAgentSet { agent }]),
+        ProjectCommand::NumberTask { task } => Ok(vec![ProjectEvent::TaskNumbered { task, number: project.tasks + 1 }]),
+    }
+}
+
+pub(crate) fn evolve(state: &mut Option<Project>, event: &ProjectEvent) {
+    match (state.as_mut(), event) {
+        (_, ProjectEvent::ProjectAdded { project, name, root, agent, member }) => {
+            *state = Some(Project {
+                id: *project,
+                name: name.clone(),
+                roots: vec![root.clone()],
+                default_agent: agent.clone(),
+                members: vec![*member],
+                tasks: 0,
+                archived: false,
+            });
+        }
+        (Some(project), ProjectEvent::DefaultAgentSet { agent }) => project.default_agent.clone_from(agent),
+        (Some(project), ProjectEvent::TaskNumbered { number, .. }) => project.tasks = *number,
+        (None, ProjectEvent::DefaultAgentSet { .. } | ProjectEvent::TaskNumbered { .. }) => {}
+    }
+}
+
+pub(crate) fn react(project: &Project, event: &ProjectEvent) -> Vec<Effect> {
+    match event {
+        ProjectEvent::TaskNumbered { task, number } => {
+            let key = format!("{}-{number}", project.name);
+            vec![Effect::Tell { to: StreamId::Task(*task), command: Box::new(Command::Task(TaskCommand::AssignKey { key })) }]
+        }
+        ProjectEvent::ProjectAdded { .. } | ProjectEvent::DefaultAgentSet { .. } => vec![],
+    }
+}

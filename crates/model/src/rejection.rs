@@ -1,0 +1,112 @@
+//! Rejection: a domain "no". It is a value, with a stable code and a hint, not an error.
+
+use thiserror::Error;
+
+/// Why a command was not carried out. Nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Rejection {
+    /// There is no such thing.
+    #[error("there is no such {what}")]
+    NotFound {
+        /// What was looked for.
+        what: &'static str,
+    },
+    /// It is there already.
+    #[error("{what} is there already")]
+    Exists {
+        /// What.
+        what: &'static str,
+    },
+    /// The approval was decided, voided or expired before.
+    #[error("the approval is settled: {how}")]
+    ApprovalSettled {
+        /// How.
+        how: &'static str,
+    },
+    /// What was shown is not what would run.
+    #[error("the digest is not that of the pending request")]
+    DigestMismatch,
+    /// The agent offers no such answer.
+    #[error("the agent offers no answer that means this once and no more")]
+    NoSuchOption,
+    /// Someone speaks for a process that is no longer the current one.
+    #[error("epoch {given} is not the current epoch {current}")]
+    StaleEpoch {
+        /// The current one.
+        current: u64,
+        /// The one that was given.
+        given: u64,
+    },
+    /// A turn runs, and this has to wait for its end.
+    #[error("a turn is running")]
+    TurnRunning,
+    /// There is no turn that this could be done to.
+    #[error("there is no turn to {verb}")]
+    NoTurn {
+        /// What was wanted.
+        verb: &'static str,
+    },
+    /// The input was dispatched, handled or withdrawn before.
+    #[error("the input is no longer waiting")]
+    InputGone,
+    /// Too much waits already.
+    #[error("{waiting} inputs wait already")]
+    QueueFull {
+        /// How many.
+        waiting: usize,
+    },
+    /// Nothing was said.
+    #[error("the message is empty")]
+    Empty,
+    /// The person is not in scope.
+    #[error("not allowed")]
+    Forbidden,
+    /// Named by the vocabulary, not built yet.
+    #[error("{what} is not available in this version")]
+    NotAvailable {
+        /// What.
+        what: &'static str,
+    },
+}
+
+impl Rejection {
+    /// The stable code, the same in the CLI, the API and the docs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Rejection::NotFound { .. } => "not_found",
+            Rejection::Exists { .. } => "exists",
+            Rejection::ApprovalSettled { .. } => "approval_settled",
+            Rejection::DigestMismatch => "digest_mismatch",
+            Rejection::NoSuchOption => "no_such_option",
+            Rejection::StaleEpoch { .. } => "stale_epoch",
+            Rejection::TurnRunning => "turn_running",
+            Rejection::NoTurn { .. } => "no_turn",
+            Rejection::InputGone => "input_gone",
+            Rejection::QueueFull { .. } => "queue_full",
+            Rejection::Empty => "empty_message",
+            Rejection::Forbidden => "forbidden",
+            Rejection::NotAvailable { .. } => "not_available",
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Rejection::NotFound { .. } => "`tl tasks --all` lists the tasks, `tl project list` the projects",
+            Rejection::Exists { .. } => "use the one that is there",
+            Rejection::ApprovalSettled { .. } => "`tl status` shows what waits now",
+            Rejection::DigestMismatch => "look at the request again and decide on what it shows now",
+            Rejection::NoSuchOption => "cancel the turn instead",
+            Rejection::StaleEpoch { .. } => "nothing to do: a newer process has taken over",
+            Rejection::TurnRunning => "`tl cancel KEY` stops it",
+            Rejection::NoTurn { .. } => "`tl show KEY` shows what happened",
+            Rejection::InputGone => "`tl cancel KEY` stops the turn it became",
+            Rejection::QueueFull { .. } => "wait for the agent, or `tl cancel KEY`",
+            Rejection::Empty => "say something, or attach a file",
+            Rejection::Forbidden => "ask a member of the project",
+            Rejection::NotAvailable { .. } => "`tl --help` lists what there is",
+        }
+    }
+}

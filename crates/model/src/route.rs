@@ -1,0 +1,265 @@
+//! RouteDecision: what was made of an input. Recorded, shown and correctable.
+//!
+//! Facts come first, then words (DESIGN §3.4). Today only the facts that a person states are used: explicit
+//! flags, else the focus. The type is final; [`route`] grows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::execution::Role;
+use crate::ids::{ApprovalId, DecisionId, ExecutionId, ProjectId, TaskId};
+
+/// What was made of an input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RouteDecision {
+    /// Which.
+    pub id: DecisionId,
+    /// What is to be done.
+    pub intent: Intent,
+    /// From 0 to 1: how likely it is right.
+    pub confidence: f32,
+    /// Why, in plain words, strongest first.
+    pub evidence: Vec<String>,
+    /// What else it could have meant, likeliest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Intent>,
+}
+
+/// What an input is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "intent", rename_all = "snake_case")]
+pub enum Intent {
+    /// Give it to the task's sticky session.
+    Continue {
+        /// Which task.
+        task: TaskId,
+        /// Which execution; the primary one if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<ExecutionId>,
+    },
+    /// Reply to a question that an agent waits on.
+    Answer {
+        /// Which task.
+        task: TaskId,
+        /// Which execution; the one that asked if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<ExecutionId>,
+    },
+    /// Start a task of its own.
+    NewTask {
+        /// In which project.
+        project: ProjectId,
+        /// With which agent; the project's default if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
+    /// A second agent under the same task.
+    AddExecution {
+        /// Which task.
+        task: TaskId,
+        /// Which agent.
+        agent: String,
+        /// As what.
+        role: Role,
+    },
+    /// The same task goes on with another agent or model.
+    SwitchAgent {
+        /// Which task.
+        task: TaskId,
+        /// Which agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// Which model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
+    /// The same task without the provider's context.
+    FreshSession {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Run the last turn again.
+    Retry {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Try another way in parallel from the same point.
+    Fork {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Answer from the record.
+    Status {
+        /// Which task; all of them if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
+    /// Say yes to a pending approval.
+    Approve {
+        /// Of which task.
+        task: TaskId,
+        /// Which.
+        approval: ApprovalId,
+    },
+    /// Say no to a pending approval.
+    Deny {
+        /// Of which task.
+        task: TaskId,
+        /// Which.
+        approval: ApprovalId,
+    },
+    /// Stop the running turn.
+    Cancel {
+        /// Of which task.
+        task: TaskId,
+    },
+    /// The person is done with the task.
+    Close {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Turn the conversation to another task.
+    Focus {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Ask the person what they meant.
+    Clarify {
+        /// What it could be.
+        candidates: Vec<TaskId>,
+    },
+    /// A courtesy.
+    Ack,
+    /// How do I use this.
+    Help,
+}
+
+/// What a person states about where an input goes. A stated fact is never overruled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stated {
+    /// This task.
+    pub task: Option<TaskId>,
+    /// A new task.
+    pub new: bool,
+    /// This agent.
+    pub agent: Option<String>,
+    /// In this role.
+    pub role: Option<Role>,
+}
+
+/// What stands around an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteContext {
+    /// The project that a new task would belong to.
+    pub project: ProjectId,
+    /// The task that an unmarked message continues.
+    pub focus: Option<TaskId>,
+    /// The task that the message replies to.
+    pub reply_to: Option<TaskId>,
+    /// The executions of the task that was stated, replied to or is in focus.
+    pub executions: Vec<KnownExecution>,
+}
+
+/// An execution as the router sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownExecution {
+    /// Which.
+    pub id: ExecutionId,
+    /// Whose.
+    pub agent: String,
+    /// As what.
+    pub role: Role,
+}
+
+/// Decides what an input is for. Pure: the same input always gets the same decision.
+#[must_use]
+pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDecision {
+    let decided = |intent, why: &str| RouteDecision {
+        id,
+        intent,
+        confidence: 1.0,
+        evidence: vec![why.to_owned()],
+        alternatives: vec![],
+    };
+    let fresh = || Intent::NewTask { project: context.project, agent: stated.agent.clone() };
+    if stated.new {
+        return decided(fresh(), "a new task was asked for");
+    }
+    let (task, why) = match (stated.task, context.reply_to, context.focus) {
+        (Some(task), _, _) => (task, "the task was named"),
+        (None, Some(task), _) => (task, "it replies to this task"),
+        (None, None, Some(task)) => (task, "this conversation's focus"),
+        (None, None, None) => return decided(fresh(), "this conversation has no task yet"),
+    };
+    if stated.agent.is_none() && stated.role.is_none() {
+        return decided(Intent::Continue { task, execution: None }, why);
+    }
+    let fits = |known: &&KnownExecution| {
+        stated.agent.as_ref().is_none_or(|agent| *agent == known.agent) && stated.role.is_none_or(|role| role == known.role)
+    };
+    match (context.executions.iter().find(fits), &stated.agent) {
+        (Some(known), _) => decided(Intent::Continue { task, execution: Some(known.id) }, "the agent or role was named, and is at work here"),
+        (None, Some(agent)) => {
+            let role = stated.role.unwrap_or(Role::Editor);
+            decided(Intent::AddExecution { task, agent: agent.clone(), role }, "an agent was named that is not at work here yet")
+        }
+        (None, None) => decided(Intent::Continue { task, execution: None }, why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Mint;
+    use crate::time::Timestamp;
+
+    fn fixture() -> (Mint, RouteContext) {
+        let mut mint = Mint::new(Timestamp::from_millis(1), 7);
+        let context = RouteContext { project: mint.id(), focus: None, reply_to: None, executions: vec![] };
+        (mint, context)
+    }
+
+    #[test]
+    fn without_focus_a_message_starts_a_task() {
+        let (mut mint, context) = fixture();
+        let decision = route(mint.id(), &context, &Stated::default());
+        assert_eq!(decision.intent, Intent::NewTask { project: context.project, agent: None });
+    }
+
+    #[test]
+    fn with_a_focus_a_message_continues_it() {
+        let (mut mint, mut context) = fixture();
+        let task = mint.id();
+        context.focus = Some(task);
+        let decision = route(mint.id(), &context, &Stated::default());
+        assert_eq!(decision.intent, Intent::Continue { task, execution: None });
+    }
+
+    #[test]
+    fn what_is_stated_beats_reply_and_focus() {
+        let (mut mint, mut context) = fixture();
+        let (focus, reply, named) = (mint.id(), mint.id(), mint.id());
+        context.focus = Some(focus);
+        context.reply_to = Some(reply);
+        let replied = route(mint.id(), &context, &Stated::default());
+        assert_eq!(replied.intent, Intent::Continue { task: reply, execution: None });
+        let stated = route(mint.id(), &context, &Stated { task: Some(named), ..Stated::default() });
+        assert_eq!(stated.intent, Intent::Continue { task: named, execution: None });
+        let new = route(mint.id(), &context, &Stated { new: true, task: Some(named), ..Stated::default() });
+        assert!(matches!(new.intent, Intent::NewTask { .. }));
+    }
+
+    #[test]
+    fn a_named_agent_joins_or_is_found_under_the_same_task() {
+        let (mut mint, mut context) = fixture();
+        let task = mint.id();
+        context.focus = Some(task);
+        let stated = Stated { agent: Some("claude-code".into()), role: Some(Role::Reviewer), ..Stated::default() };
+        let added = route(mint.id(), &context, &stated);
+        assert_eq!(added.intent, Intent::AddExecution { task, agent: "claude-code".into(), role: Role::Reviewer });
+        let known = KnownExecution { id: mint.id(), agent: "claude-code".into(), role: Role::Reviewer };
+        context.executions.push(known.clone());
+        let found = route(mint.id(), &context, &stated);
+        assert_eq!(found.intent, Intent::Continue { task, execution: Some(known.id) });
+    }
+}

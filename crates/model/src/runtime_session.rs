@@ -1,0 +1,197 @@
+//! RuntimeSession: the provider's session and process under an execution. A person never has to name it.
+//!
+//! It is sticky: nothing but the four [`StartReason`]s begins another one. Its process may come and go; each
+//! process is one *epoch*, and whoever speaks for an older epoch is refused.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::RuntimeSessionId;
+
+/// A runtime session's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuntimeSession {
+    /// Which.
+    pub id: RuntimeSessionId,
+    /// The agent's own id of it, once it was opened.
+    pub native: Option<String>,
+    /// Counts the processes that carried it; the current one is the only one that may write.
+    pub epoch: u64,
+    /// Where it is in its life.
+    pub phase: RuntimePhase,
+    /// Why it was started at all.
+    pub reason: StartReason,
+    /// What the agent said it is and can do.
+    pub description: RuntimeDescription,
+}
+
+impl RuntimeSession {
+    /// Whether a process carries it now, or is about to.
+    #[must_use]
+    pub fn has_process(&self) -> bool {
+        matches!(self.phase, RuntimePhase::Starting | RuntimePhase::Live)
+    }
+
+    /// Whether the next message goes to it, rather than to a new one.
+    #[must_use]
+    pub fn sticky(&self) -> bool {
+        matches!(self.phase, RuntimePhase::Starting | RuntimePhase::Live | RuntimePhase::Parked)
+    }
+}
+
+/// Where a runtime session is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuntimePhase {
+    /// A process was asked for.
+    Starting,
+    /// The agent answers.
+    Live,
+    /// No process; the native session stays bound and the next message resumes it.
+    Parked,
+    /// The native session is gone for good.
+    Lost,
+    /// Ended on purpose.
+    Closed,
+}
+
+/// The only four reasons for which a new runtime session starts (DESIGN §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartReason {
+    /// The execution has none yet.
+    FirstUse,
+    /// The person asked for a fresh one.
+    Requested,
+    /// The agent or model changed in a way that the live session cannot take.
+    Changed,
+    /// The old one is truly lost.
+    Lost,
+}
+
+/// Why a process of a runtime session was started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResumeCause {
+    /// It was parked on purpose.
+    Parked,
+    /// Its process had died.
+    ProcessDied,
+}
+
+/// What the agent said about itself and the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RuntimeDescription {
+    /// The agent's name and version.
+    pub agent: AgentDescription,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// The model in use, where the agent says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The models that can be chosen.
+    pub models: Vec<Choice>,
+    /// The mode in use, where the agent says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The modes that can be chosen.
+    pub modes: Vec<Choice>,
+    /// The agent's own slash commands.
+    pub commands: Vec<Choice>,
+    /// Tools that were seen in use, by kind.
+    pub tools: Vec<String>,
+    /// MCP servers that the session was opened with.
+    pub mcp_servers: Vec<String>,
+}
+
+/// The agent's name and version, as it gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentDescription {
+    /// Such as `codex-acp`.
+    pub name: String,
+    /// Such as `2.6.0`.
+    pub version: String,
+}
+
+/// What an agent offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Capabilities {
+    /// `session/load`.
+    pub load: bool,
+    /// `session/resume`.
+    pub resume: bool,
+    /// `session/fork`.
+    pub fork: bool,
+    /// `session/list`.
+    pub list: bool,
+    /// `session/close`.
+    pub close: bool,
+    /// Pictures in prompts.
+    pub images: bool,
+    /// Files in prompts.
+    pub embedded_context: bool,
+}
+
+/// Something that can be chosen, with what a person would call it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The agent's id of it.
+    pub id: String,
+    /// What a person would call it.
+    pub name: String,
+}
+
+/// Something that changed in a live session's description.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "changed", rename_all = "snake_case")]
+pub enum SettingChange {
+    /// The mode in use.
+    Mode {
+        /// The new one.
+        mode: String,
+    },
+    /// The model in use.
+    Model {
+        /// The new one.
+        model: String,
+    },
+    /// The agent's slash commands.
+    Commands {
+        /// All of them.
+        commands: Vec<Choice>,
+    },
+    /// A tool was used for the first time.
+    Tool {
+        /// Its kind.
+        tool: String,
+    },
+}
+
+impl RuntimeDescription {
+    /// Takes a change in; true if it was one.
+    pub fn apply(&mut self, change: &SettingChange) {
+        match change {
+            SettingChange::Mode { mode } => self.mode = Some(mode.clone()),
+            SettingChange::Model { model } => self.model = Some(model.clone()),
+            SettingChange::Commands { commands } => self.commands.clone_from(commands),
+            SettingChange::Tool { tool } => {
+                if !self.tools.contains(tool) {
+                    self.tools.push(tool.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Why a session could not be opened, or ended by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// A stable code; see `docs/errors.md`.
+    pub code: String,
+    /// What happened, in words.
+    pub message: String,
+    /// What the person can do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}

@@ -1,0 +1,82 @@
+//! Routes a task's commands to the file that decides them, on a draft that evolves as it goes.
+
+use super::{Report, Task, TaskCommand, TaskEvent};
+use crate::ids::{Mint, RuntimeSessionId, TaskId};
+use crate::rejection::Rejection;
+use crate::time::{Now, Timestamp};
+
+/// A task in the middle of a decision: each event that is emitted is taken in at once, so that the next step
+/// sees what the last one changed.
+pub(super) struct Draft {
+    pub(super) task: Task,
+    pub(super) events: Vec<TaskEvent>,
+    pub(super) at: Timestamp,
+    pub(super) mint: Mint,
+}
+
+impl Draft {
+    pub(super) fn emit(&mut self, event: TaskEvent) {
+        super::evolve::apply(&mut self.task, &event, self.at);
+        self.events.push(event);
+    }
+}
+
+pub(crate) fn decide(id: TaskId, state: Option<&Task>, command: TaskCommand, now: Now) -> Result<Vec<TaskEvent>, Rejection> {
+    let Some(task) = state else {
+        return match command {
+            TaskCommand::Create { seed, person, conversation } => Ok(super::lifecycle::create(id, seed, person, conversation)),
+            _ => Err(Rejection::NotFound { what: "task" }),
+        };
+    };
+    let mut draft = Draft { task: task.clone(), events: vec![], at: now.at, mint: now.mint() };
+    match command {
+        TaskCommand::Create { .. } => return Err(Rejection::Exists { what: "the task" }),
+        TaskCommand::AssignKey { key } => draft.emit(TaskEvent::TaskKeyed { key }),
+        TaskCommand::Enqueue { queued, execution, urgency } => draft.enqueue(queued, execution, urgency)?,
+        TaskCommand::Withdraw { input } => draft.withdraw(input)?,
+        TaskCommand::AddExecution { execution, agent, role } => draft.add_execution(execution, agent, role)?,
+        TaskCommand::Switch { execution, agent, model } => draft.switch(execution, agent, model)?,
+        TaskCommand::Cancel => draft.cancel()?,
+        TaskCommand::CancelOverdue { turn } => draft.cancel_overdue(turn),
+        TaskCommand::Retry { person } => draft.retry(person)?,
+        TaskCommand::Fresh => draft.fresh()?,
+        TaskCommand::Close { person } => draft.close(person),
+        TaskCommand::Reopen => draft.reopen(),
+        TaskCommand::PinNote { person, text } => draft.pin(person, text)?,
+        TaskCommand::BeginTurn { turn } => draft.begin(turn),
+        TaskCommand::HoldTurn { turn, behind } => draft.hold(turn, behind),
+        TaskCommand::DecideApproval { approval, verdict, by, digest, reason } => {
+            draft.decide_approval(approval, verdict, by, digest.as_deref(), reason)?;
+        }
+        TaskCommand::ExpireApproval { approval } => draft.expire(approval),
+        TaskCommand::Park { session, cause } => draft.park(session, cause)?,
+        TaskCommand::KeepCheckpoint { checkpoint } => draft.emit(TaskEvent::CheckpointTaken { checkpoint }),
+        TaskCommand::Report { session, epoch, report } => draft.report(session, epoch, report)?,
+    }
+    Ok(draft.events)
+}
+
+impl Draft {
+    /// Epoch fencing (P6): only the current process of a current runtime session is heard.
+    fn report(&mut self, session: RuntimeSessionId, epoch: u64, report: Report) -> Result<(), Rejection> {
+        let known = self.task.execution_of(session).and_then(|execution| execution.session.as_ref());
+        let current = known.filter(|known| known.has_process()).map_or(0, |known| known.epoch);
+        if current != epoch {
+            return Err(Rejection::StaleEpoch { current, given: epoch });
+        }
+        match report {
+            Report::Opened { native, description } => self.opened(session, epoch, native, description),
+            Report::OpenFailed { failure, native } => self.open_failed(session, failure, native),
+            Report::Changed(change) => self.changed(session, change),
+            Report::Recorded(item) => self.recorded(session, *item),
+            Report::PlanRevised { entries } => self.plan_revised(entries),
+            Report::Titled { title } => self.titled(title),
+            Report::Asked { approval, request, ask, options } => self.asked(session, approval, request, ask, options),
+            Report::TurnAnswered { turn, answer, usage } => self.answered(turn, answer, usage),
+            Report::PromptFailed { turn, failure } => self.prompt_failed(turn, failure),
+            Report::PromptUnknown { turn, cause } => self.prompt_unknown(turn, cause),
+            Report::Exited { cause } => self.exited(session, cause),
+        }
+        Ok(())
+    }
+}

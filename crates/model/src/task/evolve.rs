@@ -1,0 +1,248 @@
+//! Takes a task's events in. Infallible, and the only replay path.
+
+use super::{Lifecycle, PendingApproval, Task, TaskEvent};
+use crate::content::{one_line, plain_text};
+use crate::execution::{Execution, NextStart, Past, Role};
+use crate::handoff::TurnSummary;
+use crate::ids::{ExecutionId, InputId, RuntimeSessionId, TurnId};
+use crate::input::{QueuedInput, Urgency};
+use crate::item::{Item, ItemBody};
+use crate::plan::Plan;
+use crate::runtime_session::{ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, StartReason};
+use crate::time::Timestamp;
+use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
+
+/// How many characters of what was said a task remembers for lists and briefs.
+const REMEMBERED_CHARS: usize = 500;
+
+pub(crate) fn evolve(state: &mut Option<Box<Task>>, event: &TaskEvent, at: Timestamp) {
+    if let TaskEvent::TaskCreated { task, project, conversation, title, goal, root, .. } = event {
+        *state = Some(Box::new(Task {
+            id: *task,
+            key: String::new(),
+            project: *project,
+            title: title.clone(),
+            goal: goal.clone(),
+            root: root.clone(),
+            lifecycle: Lifecycle::Open,
+            conversations: vec![*conversation],
+            executions: vec![],
+            plan: Plan::default(),
+            notes: vec![],
+            approvals: super::ApprovalDesk::default(),
+        }));
+    } else if let Some(task) = state {
+        apply(task, event, at);
+    }
+}
+
+pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
+    match event {
+        TaskEvent::TaskKeyed { key } => task.key.clone_from(key),
+        TaskEvent::TaskRetitled { title } => task.title.clone_from(title),
+        TaskEvent::TaskClosed { .. } => task.lifecycle = Lifecycle::Closed,
+        TaskEvent::TaskReopened {} => task.lifecycle = Lifecycle::Open,
+        TaskEvent::ConversationJoined { conversation } => task.conversations.push(*conversation),
+        TaskEvent::NotePinned { text, .. } => task.notes.push(text.clone()),
+        TaskEvent::PlanRevised { plan } => task.plan = plan.clone(),
+        TaskEvent::ApprovalRequested { approval } => {
+            task.approvals.pending.push(PendingApproval { approval: (**approval).clone(), asked_at: at });
+        }
+        TaskEvent::ApprovalSettled { approval, .. } => task.approvals.settle(*approval),
+        TaskEvent::ExecutionAdded { execution, agent, role, primary } => {
+            task.executions.push(Execution::new(*execution, agent.clone(), *role, *primary));
+        }
+        TaskEvent::ExecutionEnded { execution, end } => {
+            if let Some(execution) = task.execution_mut(*execution) {
+                execution.ended = Some(*end);
+                execution.primary = false;
+            }
+        }
+        TaskEvent::ModelChosen { execution, model } => {
+            if let Some(execution) = task.execution_mut(*execution) {
+                execution.model = Some(model.clone());
+            }
+        }
+        TaskEvent::HandoffPrepared { handoff } => {
+            if let Some(execution) = task.execution_mut(handoff.to) {
+                execution.handoff = Some(handoff.clone());
+            }
+        }
+        TaskEvent::ItemRecorded { execution, item } => remember(task, *execution, item),
+        TaskEvent::InputQueued { .. }
+        | TaskEvent::InputWithdrawn { .. }
+        | TaskEvent::TurnRequested { .. }
+        | TaskEvent::TurnHeld { .. }
+        | TaskEvent::TurnCleared { .. }
+        | TaskEvent::TurnStarted { .. }
+        | TaskEvent::TurnStopRequested { .. }
+        | TaskEvent::TurnEnded { .. } => apply_turn(task, event, at),
+        TaskEvent::RuntimeSessionStarted { .. }
+        | TaskEvent::RuntimeSessionResumed { .. }
+        | TaskEvent::RuntimeSessionOpened { .. }
+        | TaskEvent::RuntimeSessionChanged { .. }
+        | TaskEvent::RuntimeSessionParked { .. }
+        | TaskEvent::RuntimeSessionLost { .. }
+        | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event),
+        TaskEvent::TaskCreated { .. } | TaskEvent::CheckpointTaken { .. } => {}
+    }
+}
+
+fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
+    match event {
+        TaskEvent::InputQueued { execution, queued, urgency } => {
+            if let Some(execution) = task.execution_mut(*execution) {
+                execution.enqueue(queued.clone(), *urgency);
+            }
+        }
+        TaskEvent::InputWithdrawn { input } => {
+            for execution in &mut task.executions {
+                execution.queue.retain(|queued| queued.input != *input);
+            }
+        }
+        TaskEvent::TurnRequested { execution, turn, input, .. } => {
+            if let Some(execution) = task.execution_mut(*execution) {
+                execution.take(*turn, *input, at);
+            }
+        }
+        TaskEvent::TurnHeld { turn, behind } => set_stage(task, *turn, TurnStage::AwaitingLease { behind: Some(behind.clone()) }),
+        TaskEvent::TurnCleared { turn } => set_stage(task, *turn, TurnStage::AwaitingSession),
+        TaskEvent::TurnStarted { turn, .. } => {
+            set_stage(task, *turn, TurnStage::Running);
+            if let Some(active) = active_mut(task, *turn) {
+                active.started_at = Some(at);
+            }
+        }
+        TaskEvent::TurnStopRequested { turn, wish } => {
+            if let Some(active) = active_mut(task, *turn) {
+                active.stopping = Some(*wish);
+            }
+        }
+        TaskEvent::TurnEnded { turn, outcome, .. } => {
+            if let Some(execution) = task.execution_in_mut(*turn) {
+                execution.finish(outcome, at);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn apply_session(task: &mut Task, event: &TaskEvent) {
+    match event {
+        TaskEvent::RuntimeSessionStarted { execution, session, epoch, reason } => {
+            if let Some(execution) = task.execution_mut(*execution) {
+                execution.session = Some(RuntimeSession {
+                    id: *session,
+                    native: None,
+                    epoch: *epoch,
+                    phase: RuntimePhase::Starting,
+                    reason: *reason,
+                    description: RuntimeDescription::default(),
+                });
+            }
+        }
+        TaskEvent::RuntimeSessionResumed { session, epoch, .. } => with_session(task, *session, |known, _| {
+            known.epoch = *epoch;
+            known.phase = RuntimePhase::Starting;
+        }),
+        TaskEvent::RuntimeSessionOpened { session, native, description, .. } => with_session(task, *session, |known, _| {
+            known.native = Some(native.clone());
+            known.phase = RuntimePhase::Live;
+            known.description = (**description).clone();
+        }),
+        TaskEvent::RuntimeSessionChanged { session, change } => with_session(task, *session, |known, _| known.description.apply(change)),
+        TaskEvent::RuntimeSessionParked { session, next, .. } => with_session(task, *session, |known, start| {
+            known.phase = RuntimePhase::Parked;
+            start.cause = *next;
+        }),
+        TaskEvent::RuntimeSessionLost { session, .. } => with_session(task, *session, |known, start| {
+            known.phase = RuntimePhase::Lost;
+            start.reason = StartReason::Lost;
+        }),
+        TaskEvent::RuntimeSessionClosed { session, next } => with_session(task, *session, |known, start| {
+            known.phase = RuntimePhase::Closed;
+            start.reason = *next;
+        }),
+        _ => {}
+    }
+}
+
+fn with_session(task: &mut Task, session: RuntimeSessionId, change: impl FnOnce(&mut RuntimeSession, &mut NextStart)) {
+    if let Some(execution) = task.execution_of_mut(session)
+        && let Some(known) = execution.session.as_mut()
+    {
+        change(known, &mut execution.next_start);
+    }
+}
+
+fn active_mut(task: &mut Task, turn: TurnId) -> Option<&mut ActiveTurn> {
+    task.execution_in_mut(turn).and_then(|execution| execution.active.as_mut())
+}
+
+fn set_stage(task: &mut Task, turn: TurnId, stage: TurnStage) {
+    if let Some(active) = active_mut(task, turn) {
+        active.stage = stage;
+    }
+}
+
+/// Items are not state. Only the last words are, because lists and briefs show them.
+fn remember(task: &mut Task, execution: ExecutionId, item: &Item) {
+    if let (Some(execution), ItemBody::Message { text, question, .. }) = (task.execution_mut(execution), &item.body) {
+        execution.past.last_said = one_line(text.head(), REMEMBERED_CHARS);
+        execution.past.question = *question;
+    }
+}
+
+impl Execution {
+    fn new(id: ExecutionId, agent: String, role: Role, primary: bool) -> Self {
+        Execution {
+            id,
+            agent,
+            model: None,
+            role,
+            primary,
+            ended: None,
+            session: None,
+            next_start: NextStart { reason: StartReason::FirstUse, cause: ResumeCause::Parked },
+            queue: vec![],
+            active: None,
+            past: Past::default(),
+            handoff: None,
+        }
+    }
+
+    fn enqueue(&mut self, queued: QueuedInput, urgency: Urgency) {
+        match urgency {
+            Urgency::InTurn => self.queue.push(queued),
+            Urgency::Interrupt => self.queue.insert(0, queued),
+        }
+    }
+
+    fn take(&mut self, turn: TurnId, input: InputId, at: Timestamp) {
+        let Some(place) = self.queue.iter().position(|queued| queued.input == input) else { return };
+        let input = self.queue.remove(place);
+        let stage = TurnStage::AwaitingLease { behind: None };
+        self.past.question = false;
+        self.active = Some(ActiveTurn { id: turn, input, stage, requested_at: at, started_at: None, stopping: None });
+    }
+
+    fn finish(&mut self, outcome: &TurnOutcome, at: Timestamp) {
+        let Some(active) = self.active.take() else { return };
+        let past = &mut self.past;
+        past.turns += 1;
+        past.question &= matches!(outcome, TurnOutcome::Completed { .. });
+        past.recent.push(TurnSummary {
+            said: one_line(&plain_text(&active.input.content), REMEMBERED_CHARS),
+            answered: past.last_said.clone(),
+            outcome: outcome.word().to_owned(),
+        });
+        if past.recent.len() > Past::RECENT {
+            past.recent.remove(0);
+        }
+        // The agent has the brief once a prompt that carried it was handed on.
+        if active.started_at.is_some() {
+            self.handoff = None;
+        }
+        past.last = Some(EndedTurn { id: active.id, input: active.input, outcome: outcome.clone(), at });
+    }
+}

@@ -1,0 +1,148 @@
+//! The person's axis: making, closing, reopening, switching, and what is pinned.
+
+use super::decide::Draft;
+use super::{Lifecycle, TaskEvent, TaskSeed};
+use crate::execution::{ExecutionEnd, Role};
+use crate::handoff::{self, Facts, Handoff};
+use crate::ids::{ConversationId, ExecutionId, PersonId, TaskId};
+use crate::rejection::Rejection;
+use crate::runtime_session::{RuntimePhase, StartReason};
+
+/// The most notes that a task keeps.
+const MAX_NOTES: usize = 50;
+
+pub(super) fn create(task: TaskId, seed: TaskSeed, person: PersonId, conversation: ConversationId) -> Vec<TaskEvent> {
+    vec![
+        TaskEvent::TaskCreated {
+            task,
+            project: seed.project,
+            person,
+            conversation,
+            title: seed.title,
+            goal: seed.goal,
+            root: seed.root,
+        },
+        TaskEvent::ExecutionAdded { execution: seed.execution, agent: seed.agent, role: seed.role, primary: true },
+    ]
+}
+
+impl Draft {
+    pub(super) fn close(&mut self, person: PersonId) {
+        if self.task.lifecycle != Lifecycle::Open {
+            return;
+        }
+        let executions: Vec<_> = self.task.executions.iter().map(|execution| execution.id).collect();
+        for execution in executions {
+            self.stop_active(execution, crate::turn::StopWish::Cancel);
+            self.park_if_idle(execution, "the task was closed");
+        }
+        self.emit(TaskEvent::TaskClosed { person });
+    }
+
+    pub(super) fn reopen(&mut self) {
+        if self.task.lifecycle != Lifecycle::Open {
+            self.emit(TaskEvent::TaskReopened {});
+        }
+    }
+
+    pub(super) fn pin(&mut self, person: PersonId, text: String) -> Result<(), Rejection> {
+        if text.trim().is_empty() {
+            return Err(Rejection::Empty);
+        }
+        if self.task.notes.len() >= MAX_NOTES {
+            return Err(Rejection::QueueFull { waiting: self.task.notes.len() });
+        }
+        self.emit(TaskEvent::NotePinned { person, text });
+        Ok(())
+    }
+
+    pub(super) fn titled(&mut self, title: String) {
+        if !title.trim().is_empty() && title != self.task.title {
+            self.emit(TaskEvent::TaskRetitled { title });
+        }
+    }
+
+    pub(super) fn add_execution(&mut self, execution: ExecutionId, agent: String, role: Role) -> Result<(), Rejection> {
+        if self.task.execution(execution).is_some() {
+            return Err(Rejection::Exists { what: "the execution" });
+        }
+        self.reopen();
+        let primary = self.task.executions.iter().all(|known| known.ended.is_some());
+        self.emit(TaskEvent::ExecutionAdded { execution, agent, role, primary });
+        self.prepare_handoff(execution);
+        Ok(())
+    }
+
+    /// Another agent takes over as a new execution; another model stays in the session if the session can take it.
+    pub(super) fn switch(&mut self, execution: ExecutionId, agent: Option<String>, model: Option<String>) -> Result<(), Rejection> {
+        let Some(primary) = self.task.primary().cloned() else { return Err(Rejection::NotFound { what: "execution" }) };
+        if primary.active.is_some() {
+            return Err(Rejection::TurnRunning);
+        }
+        let target = match agent.filter(|agent| *agent != primary.agent) {
+            Some(agent) => {
+                self.end_session(primary.id, StartReason::Changed);
+                self.emit(TaskEvent::ExecutionEnded { execution: primary.id, end: ExecutionEnd::Superseded });
+                self.emit(TaskEvent::ExecutionAdded { execution, agent, role: primary.role, primary: true });
+                self.prepare_handoff(execution);
+                execution
+            }
+            None => primary.id,
+        };
+        if let Some(model) = model {
+            let session = primary.session.as_ref().filter(|_| target == primary.id);
+            let takes_it = session.is_none_or(|session| session.description.models.iter().any(|known| known.id == model));
+            if !takes_it {
+                self.end_session(target, StartReason::Changed);
+                self.prepare_handoff(target);
+            }
+            self.emit(TaskEvent::ModelChosen { execution: target, model });
+        }
+        Ok(())
+    }
+
+    pub(super) fn fresh(&mut self) -> Result<(), Rejection> {
+        let Some(primary) = self.task.primary() else { return Err(Rejection::NotFound { what: "execution" }) };
+        if primary.active.is_some() {
+            return Err(Rejection::TurnRunning);
+        }
+        let execution = primary.id;
+        self.end_session(execution, StartReason::Requested);
+        Ok(())
+    }
+
+    /// Closes the sticky session, so that the next message starts another for this reason.
+    pub(super) fn end_session(&mut self, execution: ExecutionId, next: StartReason) {
+        let session = self.task.execution(execution).and_then(|execution| execution.session.as_ref());
+        if let Some(session) = session.filter(|session| session.sticky()) {
+            self.emit(TaskEvent::RuntimeSessionClosed { session: session.id, next });
+        }
+    }
+
+    /// A brief for whoever has not seen the work. A task on which nothing was done yet needs none.
+    pub(super) fn prepare_handoff(&mut self, to: ExecutionId) {
+        let turns: Vec<_> = self.task.executions.iter().flat_map(|execution| execution.past.recent.iter().cloned()).collect();
+        if turns.is_empty() && self.task.notes.is_empty() {
+            return;
+        }
+        let task = &self.task;
+        let facts = Facts { title: &task.title, goal: &task.goal, plan: &task.plan, notes: &task.notes, turns: &turns };
+        let text = handoff::brief(facts);
+        let id = self.mint.id();
+        self.emit(TaskEvent::HandoffPrepared { handoff: Handoff { id, to, text } });
+    }
+
+    pub(super) fn park_if_idle(&mut self, execution: ExecutionId, cause: &str) {
+        let Some(execution) = self.task.execution(execution) else { return };
+        let idle = execution.active.is_none();
+        let live = execution.session.as_ref().filter(|session| session.phase == RuntimePhase::Live);
+        if let Some(session) = live.filter(|_| idle) {
+            let session = session.id;
+            self.emit(TaskEvent::RuntimeSessionParked {
+                session,
+                next: crate::runtime_session::ResumeCause::Parked,
+                cause: cause.to_owned(),
+            });
+        }
+    }
+}

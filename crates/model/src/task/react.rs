@@ -1,0 +1,204 @@
+//! What a task's events ask of the outside world.
+
+use std::time::Duration;
+
+use super::{Task, TaskCommand, TaskEvent};
+use crate::approval::{Settlement, Verdict};
+use crate::command::Command;
+use crate::conversation::ConversationCommand;
+use crate::delivery::{Delivery, PushReason};
+use crate::effect::{Effect, Process};
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, Id as _, RuntimeSessionId, TurnId, WorkspaceId};
+use crate::present;
+use crate::stream::StreamId;
+use crate::time::Timestamp;
+use crate::turn::{ActiveTurn, TurnOutcome};
+use crate::workspace::{Claim, WorkspaceCommand};
+
+/// How long an agent may take to stop when it is asked to, before its process is ended.
+const CANCEL_GRACE: Duration = Duration::from_secs(20);
+/// After this long nobody wants to hear of it.
+const DELIVERY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// `before` is the state that the event was taken into, `after` the state with it.
+pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: Timestamp) -> Vec<Effect> {
+    match event {
+        TaskEvent::TurnRequested { execution, turn, .. } => {
+            let writes = after.execution(*execution).is_some_and(|execution| execution.role.writes());
+            writes.then(|| claim(after, *turn)).into_iter().collect()
+        }
+        TaskEvent::RuntimeSessionStarted { session, epoch, .. } | TaskEvent::RuntimeSessionResumed { session, epoch, .. } => {
+            vec![Effect::StartRuntime { process: Process { task: after.id, session: *session, epoch: *epoch } }]
+        }
+        TaskEvent::TurnStarted { turn, session, epoch } => {
+            vec![Effect::PromptAgent { process: Process { task: after.id, session: *session, epoch: *epoch }, turn: *turn }]
+        }
+        TaskEvent::TurnStopRequested { turn, .. } => stop(after, *turn, at),
+        TaskEvent::TurnEnded { turn, outcome, .. } => {
+            let active = before.and_then(|before| before.active_turn(*turn));
+            ended(after, *turn, outcome, active, at)
+        }
+        TaskEvent::RuntimeSessionParked { session, .. }
+        | TaskEvent::RuntimeSessionLost { session, .. }
+        | TaskEvent::RuntimeSessionClosed { session, .. } => stop_process(before, after, *session),
+        TaskEvent::ApprovalRequested { approval } => {
+            let mut effects = vec![Effect::Later {
+                timer: expiry(approval.id),
+                at: approval.expires_at,
+                to: StreamId::Task(after.id),
+                command: Box::new(Command::Task(TaskCommand::ExpireApproval { approval: approval.id })),
+            }];
+            effects.extend(deliver(after, PushReason::NeedsApproval, approval.id.uuid(), at));
+            effects
+        }
+        TaskEvent::ApprovalSettled { approval, settlement } => settled(before, after, *approval, settlement),
+        TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model),
+        TaskEvent::TaskCreated { .. }
+        | TaskEvent::TaskKeyed { .. }
+        | TaskEvent::TaskRetitled { .. }
+        | TaskEvent::TaskClosed { .. }
+        | TaskEvent::TaskReopened {}
+        | TaskEvent::ConversationJoined { .. }
+        | TaskEvent::NotePinned { .. }
+        | TaskEvent::ExecutionAdded { .. }
+        | TaskEvent::ExecutionEnded { .. }
+        | TaskEvent::HandoffPrepared { .. }
+        | TaskEvent::InputQueued { .. }
+        | TaskEvent::InputWithdrawn { .. }
+        | TaskEvent::TurnHeld { .. }
+        | TaskEvent::TurnCleared { .. }
+        | TaskEvent::RuntimeSessionOpened { .. }
+        | TaskEvent::RuntimeSessionChanged { .. }
+        | TaskEvent::ItemRecorded { .. }
+        | TaskEvent::PlanRevised { .. }
+        | TaskEvent::CheckpointTaken { .. } => vec![],
+    }
+}
+
+fn workspace(task: &Task, command: WorkspaceCommand) -> Effect {
+    let to = StreamId::Workspace(WorkspaceId::of_root(&task.root));
+    Effect::Tell { to, command: Box::new(Command::Workspace(command)) }
+}
+
+fn claim(task: &Task, turn: TurnId) -> Effect {
+    let label = if task.key.is_empty() { task.title.clone() } else { format!("{} ({})", task.key, task.title) };
+    let workspace_id = WorkspaceId::of_root(&task.root);
+    workspace(task, WorkspaceCommand::Claim { workspace: workspace_id, claim: Claim { turn, task: task.id, label } })
+}
+
+fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
+    let Some(process) = task.execution_in(turn).and_then(|execution| process_of(task, execution.session.as_ref()?.id)) else {
+        return vec![];
+    };
+    // An agent that waits for a permission may not hear the cancel before the permission is answered.
+    let mut effects: Vec<Effect> = task
+        .approvals
+        .pending
+        .iter()
+        .filter(|pending| pending.approval.turn == turn)
+        .map(|pending| Effect::AnswerApproval {
+            process,
+            approval: pending.approval.id,
+            request: pending.approval.request.clone(),
+            option: None,
+        })
+        .collect();
+    effects.insert(0, Effect::CancelTurn { process, turn });
+    effects.push(Effect::Later {
+        timer: overdue(turn),
+        at: at.after(CANCEL_GRACE),
+        to: StreamId::Task(task.id),
+        command: Box::new(Command::Task(TaskCommand::CancelOverdue { turn })),
+    });
+    effects
+}
+
+fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&ActiveTurn>, at: Timestamp) -> Vec<Effect> {
+    let mut effects = vec![workspace(after, WorkspaceCommand::Release { turn })];
+    if active.is_some_and(|active| active.stopping.is_some()) {
+        effects.push(Effect::Forget { timer: overdue(turn) });
+    }
+    let asks = after.executions.iter().any(|execution| {
+        execution.past.question && execution.past.last.as_ref().is_some_and(|last| last.id == turn)
+    });
+    let push = match outcome {
+        TurnOutcome::Completed { .. } if asks => Some(PushReason::AsksQuestion),
+        TurnOutcome::Completed { .. } => Some(PushReason::Completed),
+        TurnOutcome::Failed { .. } | TurnOutcome::Unknown { .. } | TurnOutcome::Interrupted { .. } => Some(PushReason::Failed),
+        TurnOutcome::Cancelled => None,
+    };
+    if let Some(push) = push {
+        effects.extend(deliver(after, push, turn.uuid(), at));
+    }
+    effects
+}
+
+/// Tells every conversation that takes part in the task, and no other (P8).
+fn deliver(task: &Task, push: PushReason, about: uuid::Uuid, at: Timestamp) -> Vec<Effect> {
+    let text = present::glance(task);
+    let message = |conversation: &ConversationId| Delivery {
+        id: DeliveryId::derive(conversation.uuid(), &format!("{about}:{push:?}")),
+        task: task.id,
+        push,
+        text: text.clone(),
+        expires_at: at.after(DELIVERY_TTL),
+    };
+    task.conversations
+        .iter()
+        .map(|conversation| Effect::Tell {
+            to: StreamId::Conversation(*conversation),
+            command: Box::new(Command::Conversation(ConversationCommand::Deliver { delivery: message(conversation) })),
+        })
+        .collect()
+}
+
+fn stop_process(before: Option<&Task>, after: &Task, session: RuntimeSessionId) -> Vec<Effect> {
+    let had_process = before
+        .and_then(|before| before.execution_of(session))
+        .and_then(|execution| execution.session.as_ref())
+        .is_some_and(crate::runtime_session::RuntimeSession::has_process);
+    had_process.then(|| process_of(after, session)).flatten().map(|process| Effect::StopRuntime { process }).into_iter().collect()
+}
+
+fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Settlement) -> Vec<Effect> {
+    let mut effects = vec![Effect::Forget { timer: expiry(id) }];
+    let Some(approval) = before.and_then(|before| before.approvals.pending(id)).map(|pending| &pending.approval) else {
+        return effects;
+    };
+    let option = match settlement {
+        Settlement::Approved { .. } => approval.option_for(Verdict::Approve),
+        // No decision means no.
+        Settlement::Denied { .. } | Settlement::Expired => approval.option_for(Verdict::Deny),
+        // Nobody is left who could be answered.
+        Settlement::Void { .. } => return effects,
+    };
+    effects.push(Effect::AnswerApproval {
+        process: Process { task: after.id, session: approval.session, epoch: approval.epoch },
+        approval: id,
+        request: approval.request.clone(),
+        option: option.map(|option| option.id.clone()),
+    });
+    effects
+}
+
+fn set_model(task: &Task, execution: crate::ids::ExecutionId, model: &str) -> Vec<Effect> {
+    let session = task.execution(execution).and_then(|execution| execution.session.as_ref());
+    let live = session.filter(|session| session.has_process());
+    live.and_then(|session| process_of(task, session.id))
+        .map(|process| Effect::SetModel { process, model: model.to_owned() })
+        .into_iter()
+        .collect()
+}
+
+fn process_of(task: &Task, session: RuntimeSessionId) -> Option<Process> {
+    let known = task.execution_of(session)?.session.as_ref()?;
+    Some(Process { task: task.id, session, epoch: known.epoch })
+}
+
+fn expiry(approval: ApprovalId) -> String {
+    format!("approval:{approval}")
+}
+
+fn overdue(turn: TurnId) -> String {
+    format!("cancel:{turn}")
+}

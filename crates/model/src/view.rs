@@ -1,0 +1,270 @@
+//! Views: what lists and look-ups need of an aggregate, as rows that are written in the same transaction.
+//!
+//! A row is a pure function of the state, or of one event; nothing here is a source of truth.
+
+use serde::{Deserialize, Serialize};
+
+use crate::approval::Approval;
+use crate::conversation::ConversationEvent;
+use crate::event::Event;
+use crate::execution::Activity;
+use crate::ids::{ApprovalId, ConversationId, DecisionId, DeliveryId, InputId, PersonId, ProjectId, TaskId, TurnId};
+use crate::route::{Intent, RouteDecision};
+use crate::state::State;
+use crate::stream::StreamId;
+use crate::task::{Lifecycle, TaskEvent};
+use crate::time::Timestamp;
+
+/// A row to be written, whole, in place of the one with the same id.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row {
+    /// Of the list of tasks.
+    Task(Box<TaskRow>),
+    /// Of the list of projects.
+    Project(ProjectRow),
+    /// Of the inputs.
+    Input(Box<InputRow>),
+    /// An input became a turn, or was withdrawn.
+    InputMoved(InputMoved),
+    /// Of the approvals.
+    Approval(Box<ApprovalRow>),
+    /// Of the outbox.
+    Delivery(DeliveryRow),
+}
+
+/// A task in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskRow {
+    /// Which.
+    pub id: TaskId,
+    /// The handle that a person types.
+    pub key: String,
+    /// Of which project.
+    pub project: ProjectId,
+    /// What it is called.
+    pub title: String,
+    /// The person's axis.
+    pub lifecycle: Lifecycle,
+    /// The derived axis.
+    pub activity: Activity,
+    /// The primary execution's agent.
+    pub agent: String,
+    /// The last words of an agent.
+    pub last_said: String,
+    /// When something happened to it last.
+    pub updated_at: Timestamp,
+}
+
+/// A project in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectRow {
+    /// Which.
+    pub id: ProjectId,
+    /// What it is called.
+    pub name: String,
+    /// Where it is.
+    pub root: String,
+    /// Its default agent.
+    pub agent: String,
+}
+
+/// An input and what was made of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InputRow {
+    /// Which.
+    pub id: InputId,
+    /// Where it was said.
+    pub conversation: ConversationId,
+    /// Who said it.
+    pub person: PersonId,
+    /// What was made of it.
+    pub decision: RouteDecision,
+    /// The task it went to.
+    pub task: Option<TaskId>,
+    /// The turn it became.
+    pub turn: Option<TurnId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputMoved {
+    /// Which.
+    pub id: InputId,
+    /// The turn it became; none if it was withdrawn.
+    pub turn: Option<TurnId>,
+}
+
+/// An approval, pending or settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalRow {
+    /// Which.
+    pub id: ApprovalId,
+    /// Of which task.
+    pub task: TaskId,
+    /// The request.
+    pub approval: Approval,
+    /// `pending`, or how it was settled.
+    pub state: String,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+}
+
+/// An outbound message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryRow {
+    /// Which.
+    pub id: DeliveryId,
+    /// To which conversation.
+    pub conversation: ConversationId,
+    /// About which task.
+    pub task: TaskId,
+    /// What it says.
+    pub text: String,
+    /// `pending`, or how it ended.
+    pub state: String,
+    /// When it last changed.
+    pub at: Timestamp,
+}
+
+impl InputRow {
+    /// The decision's own id, by which it is corrected.
+    #[must_use]
+    pub fn decision_id(&self) -> DecisionId {
+        self.decision.id
+    }
+}
+
+/// The rows that an event changes, given the state before and after it.
+#[must_use]
+pub fn rows(stream: StreamId, before: &State, after: &State, event: &Event, at: Timestamp) -> Vec<Row> {
+    match (event, after) {
+        (Event::Task(event), State::Task(Some(task))) => {
+            let mut rows = task_event_rows(task.id, before, event, at);
+            let row = TaskRow::of(task, at);
+            let known = before.task().map(|task| TaskRow::of(task, at));
+            // An item that changed nothing a list shows costs no row.
+            if known.as_ref() != Some(&row) || !matches!(event, TaskEvent::ItemRecorded { .. }) {
+                rows.push(Row::Task(Box::new(row)));
+            }
+            rows
+        }
+        (Event::Project(_), State::Project(Some(project))) => vec![Row::Project(ProjectRow {
+            id: project.id,
+            name: project.name.clone(),
+            root: project.roots.first().cloned().unwrap_or_default(),
+            agent: project.default_agent.clone(),
+        })],
+        (Event::Conversation(event), _) => conversation_rows(stream, before, event, at),
+        (Event::Person(_) | Event::Workspace(_) | Event::Task(_) | Event::Project(_), _) => vec![],
+    }
+}
+
+impl TaskRow {
+    fn of(task: &crate::task::Task, at: Timestamp) -> Self {
+        let primary = task.primary();
+        TaskRow {
+            id: task.id,
+            key: task.key.clone(),
+            project: task.project,
+            title: task.title.clone(),
+            lifecycle: task.lifecycle,
+            activity: task.activity(),
+            agent: primary.map(|execution| execution.agent.clone()).unwrap_or_default(),
+            last_said: primary.map(|execution| execution.past.last_said.clone()).unwrap_or_default(),
+            updated_at: at,
+        }
+    }
+}
+
+fn task_event_rows(task: TaskId, before: &State, event: &TaskEvent, at: Timestamp) -> Vec<Row> {
+    match event {
+        TaskEvent::TurnRequested { turn, input, .. } => vec![Row::InputMoved(InputMoved { id: *input, turn: Some(*turn) })],
+        TaskEvent::InputWithdrawn { input } => vec![Row::InputMoved(InputMoved { id: *input, turn: None })],
+        TaskEvent::ApprovalRequested { approval } => vec![Row::Approval(Box::new(ApprovalRow {
+            id: approval.id,
+            task,
+            approval: (**approval).clone(),
+            state: "pending".into(),
+            asked_at: at,
+        }))],
+        TaskEvent::ApprovalSettled { approval, settlement } => before
+            .task()
+            .and_then(|task| task.approvals.pending(*approval))
+            .map(|known| {
+                Row::Approval(Box::new(ApprovalRow {
+                    id: *approval,
+                    task,
+                    approval: known.approval.clone(),
+                    state: settlement.word().into(),
+                    asked_at: known.asked_at,
+                }))
+            })
+            .into_iter()
+            .collect(),
+        _ => vec![],
+    }
+}
+
+fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent, at: Timestamp) -> Vec<Row> {
+    let StreamId::Conversation(conversation) = stream else { return vec![] };
+    match event {
+        ConversationEvent::InputReceived(received) => vec![Row::Input(Box::new(InputRow {
+            id: received.input,
+            conversation,
+            person: received.person,
+            decision: received.decision.clone(),
+            task: received.task(),
+            turn: None,
+            at,
+        }))],
+        ConversationEvent::DeliveryQueued { delivery } => vec![Row::Delivery(DeliveryRow {
+            id: delivery.id,
+            conversation,
+            task: delivery.task,
+            text: delivery.text.clone(),
+            state: "pending".into(),
+            at,
+        })],
+        ConversationEvent::DeliverySettled { delivery, outcome } => before
+            .conversation()
+            .and_then(|state| state.outbound.iter().find(|known| known.id == *delivery))
+            .map(|known| {
+                Row::Delivery(DeliveryRow {
+                    id: known.id,
+                    conversation,
+                    task: known.task,
+                    text: known.text.clone(),
+                    state: outcome.word().into(),
+                    at,
+                })
+            })
+            .into_iter()
+            .collect(),
+        ConversationEvent::ConversationOpened { .. } | ConversationEvent::FocusMoved { .. } => vec![],
+    }
+}
+
+impl Intent {
+    /// The task that it is about, if there is one already.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Intent::Continue { task, .. }
+            | Intent::Answer { task, .. }
+            | Intent::AddExecution { task, .. }
+            | Intent::SwitchAgent { task, .. }
+            | Intent::FreshSession { task }
+            | Intent::Retry { task }
+            | Intent::Fork { task }
+            | Intent::Approve { task, .. }
+            | Intent::Deny { task, .. }
+            | Intent::Cancel { task }
+            | Intent::Close { task }
+            | Intent::Focus { task } => Some(*task),
+            Intent::Status { task } => *task,
+            Intent::NewTask { .. } | Intent::Clarify { .. } | Intent::Ack | Intent::Help => None,
+        }
+    }
+}
