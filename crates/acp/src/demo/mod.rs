@@ -10,7 +10,7 @@
 //! with it; the processes of `spawn` lines stay, since they are there to be found by a keeper.
 
 mod agent;
-mod confine;
+mod files;
 mod line;
 mod offer;
 mod open_session;

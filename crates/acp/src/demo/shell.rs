@@ -104,14 +104,16 @@ impl Shell {
     }
 }
 
-/// A new session without a controlling terminal: `setsid` where there is one, else by Perl (macOS).
+/// A new session without a controlling terminal: `setsid` where there is one, else by Perl (macOS). The
+/// process says its pid itself, so that it is known only once it is detached, and lets go of the pipe
+/// as it becomes `sleep`, so that the end of the pipe means that all is in place.
 const DETACH: &str = r#"
+sleeper='echo $$; exec sleep "$0" >/dev/null 2>&1'
 if command -v setsid >/dev/null; then
-    setsid sleep "$1" </dev/null >/dev/null 2>&1 &
+    setsid sh -c "$sleeper" "$1" </dev/null &
 else
-    perl -MPOSIX -e 'POSIX::setsid(); exec "sleep", $ARGV[0]' "$1" </dev/null >/dev/null 2>&1 &
+    perl -MPOSIX -e 'POSIX::setsid(); exec @ARGV' sh -c "$sleeper" "$1" </dev/null &
 fi
-echo $!
 "#;
 
 /// Leaves `sleep secs` running in a session of its own, its parent gone, and returns its pid.

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use agent_client_protocol::v1::schema::{
-    Diff, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
-    RequestPermissionRequest, ToolCall, ToolCallContent, ToolCallId, ToolCallLocation,
-    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
+    ToolCall, ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind,
 };
 use serde_json::json;
 
-use super::confine;
+use super::files;
 use super::offer::Mode;
 use super::session_file::{Record, Rule};
 use super::shell::{self, Progress, Shell};
@@ -104,29 +104,33 @@ impl Turn {
         Ok(self.session.record(&Record::Ruled { command, rule })?)
     }
 
-    /// Runs the command and shows its output as it comes. A tool call's content is replaced by each
-    /// update, so once there is much of it, it is sent only each time it has doubled.
+    /// Runs the command and shows its output as it comes, as far as it is shown at all. A tool call's
+    /// content is replaced by each update, so once there is much of it, it is sent only each time it
+    /// has doubled.
     async fn run_permitted(
         &self,
         call: &ToolCallId,
         command: &str,
         cwd: &Path,
-    ) -> Result<io::Result<(ExitStatus, Vec<u8>)>, TurnError> {
+    ) -> Result<io::Result<(ExitStatus, String)>, TurnError> {
         let mut shell = match Shell::start(command, cwd) {
             Ok(shell) => shell,
             Err(error) => return Ok(Err(error)),
         };
-        let (mut output, mut next_shown) = (Vec::new(), 1);
+        let (mut output, mut dropped, mut next_shown) = (Vec::new(), 0, 1);
         loop {
-            match shell.next(&mut output).await {
+            let progress = shell.next(&mut output).await;
+            dropped += output.len().saturating_sub(SHOWN_BYTES) as u64;
+            output.truncate(SHOWN_BYTES);
+            let text = || shown(&output, output.len() as u64 + dropped);
+            match progress {
                 Ok(Progress::Output) if output.len() >= next_shown => {
-                    let text = shown(&output);
                     next_shown = (output.len() + 1).max(output.len() / 4096 * 2 * 4096);
-                    let fields = ToolCallUpdateFields::new().content(vec![text.into()]);
+                    let fields = ToolCallUpdateFields::new().content(vec![text().into()]);
                     self.update_call(call, fields).await?;
                 }
                 Ok(Progress::Output) => {}
-                Ok(Progress::Ended(exit)) => return Ok(Ok((exit, output))),
+                Ok(Progress::Ended(exit)) => return Ok(Ok((exit, text()))),
                 Err(error) => return Ok(Err(error)),
             }
         }
@@ -137,16 +141,15 @@ impl Turn {
         call: &ToolCallId,
         command: &str,
         exit: ExitStatus,
-        output: &[u8],
+        output: &str,
     ) -> Result<(), TurnError> {
-        let output = shown(output);
         let ended = if exit.success() {
             ToolCallStatus::Completed
         } else {
             ToolCallStatus::Failed
         };
         let raw = json!({ "exitCode": exit.code(), "signal": exit.signal() });
-        let content = vec![output.as_str().into()];
+        let content = vec![output.into()];
         self.update_call(call, status(ended).content(content).raw_output(raw))
             .await?;
         let how = match (exit.code(), exit.signal()) {
@@ -189,7 +192,7 @@ impl Turn {
             })
             .await?
             .tool_call_id;
-        match edit_file(&cwd, path, change) {
+        match files::edit(&cwd, path, change) {
             Ok(diff) => {
                 let bytes = diff.new_text.len();
                 let fields = status(ToolCallStatus::Completed)
@@ -218,16 +221,13 @@ impl Turn {
             })
             .await?
             .tool_call_id;
-        let read = confine::resolve(&cwd, path)
-            .map_err(|refused| refused.to_string())
-            .and_then(|file| std::fs::read(file).map_err(|error| format!("{path}: {error}")));
-        match read {
-            Ok(bytes) => {
-                let text = shown(&bytes);
+        match files::read_head(&cwd, path, SHOWN_BYTES as u64) {
+            Ok(head) => {
+                let text = shown(&head.bytes, head.total);
                 let fields = status(ToolCallStatus::Completed).content(vec![text.as_str().into()]);
                 self.update_call(&call, fields).await?;
                 let said = clip(text.trim_end(), SAID_CHARS);
-                let text = format!("{path}, {} bytes:\n\n```\n{said}\n```", bytes.len());
+                let text = format!("{path}, {} bytes:\n\n```\n{said}\n```", head.total);
                 self.say(&text).await
             }
             Err(error) => {
@@ -313,12 +313,12 @@ fn permission_options() -> Vec<PermissionOption> {
     ]
 }
 
-/// Bytes as text, bounded; what is left out is counted.
-fn shown(bytes: &[u8]) -> String {
-    let head = &bytes[..bytes.len().min(SHOWN_BYTES)];
+/// The first bytes as text; what is left out of `total` is counted.
+fn shown(head: &[u8], total: u64) -> String {
     let mut text = String::from_utf8_lossy(head).into_owned();
-    if bytes.len() > head.len() {
-        text += &format!("\n… {} more bytes are not shown", bytes.len() - head.len());
+    let left_out = total.saturating_sub(head.len() as u64);
+    if left_out > 0 {
+        text += &format!("\n… {left_out} more bytes are not shown");
     }
     text
 }
@@ -329,25 +329,4 @@ fn as_line(text: &str) -> String {
         return String::new();
     }
     format!("{text}\n")
-}
-
-/// Changes a text file, creating it and its directories if need be.
-fn edit_file(
-    cwd: &Path,
-    path: &str,
-    change: impl FnOnce(Option<&str>) -> String,
-) -> Result<Diff, String> {
-    let file = confine::resolve(cwd, path).map_err(|refused| refused.to_string())?;
-    let failed = |error: io::Error| format!("{path}: {error}");
-    let old = match std::fs::read(&file) {
-        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| format!("{path} is not text"))?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(error)),
-    };
-    let new = change(old.as_deref());
-    if let Some(parent) = file.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    std::fs::write(&file, &new).map_err(failed)?;
-    Ok(Diff::new(file, new).old_text(old))
 }

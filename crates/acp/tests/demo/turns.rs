@@ -325,6 +325,43 @@ async fn cancelling_kills_the_command_and_its_children() {
 }
 
 #[tokio::test]
+async fn endless_output_is_shown_in_part_and_can_be_cancelled() {
+    let mut it = fixture().await;
+    let params = json!({ "sessionId": it.session, "modeId": "auto" });
+    it.client.call("session/set_mode", params).await;
+    it.client
+        .prompt("much", &it.session, "run yes | head -c 1000000")
+        .await;
+    let turn = it.client.turn("much").await;
+    let last = turn.of_kind("tool_call_update").last().unwrap();
+    let text = last["content"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.ends_with("… 737856 more bytes are not shown"));
+    assert!(turn.of_kind("tool_call_update").count() < 40);
+
+    it.client.prompt("endless", &it.session, "run yes").await;
+    it.client
+        .until(|frame| frame["params"]["update"]["status"] == "in_progress")
+        .await;
+    cancel(&mut it).await;
+    assert_eq!(it.client.turn("endless").await.stop_reason(), "cancelled");
+}
+
+#[tokio::test]
+async fn a_sleep_can_be_cancelled_and_its_session_is_not_loaded_meanwhile() {
+    let mut it = fixture().await;
+    it.client
+        .prompt("sleep", &it.session, "sleep 86400000\nsay too late")
+        .await;
+    let work = it.work.path().to_owned();
+    let busy = it.client.reopen("session/load", &it.session, &work).await;
+    assert_eq!(busy["error"]["code"], -32600);
+    cancel(&mut it).await;
+    let turn = it.client.turn("sleep").await;
+    assert_eq!(turn.stop_reason(), "cancelled");
+    assert_eq!(turn.said(), "");
+}
+
+#[tokio::test]
 async fn the_end_of_input_ends_the_agent_and_its_commands() {
     let mut it = fixture().await;
     let pid = start_endless_command(&mut it, "eof").await;
