@@ -1,0 +1,99 @@
+//! What one agent does differently, as data. The code has no branch that names an agent.
+//!
+//! A profile fills in [`Quirks`]; [`Quirks::default`] holds the words that several agents share and that do
+//! no harm to the others.
+
+use serde_json::Value;
+use throughline_model::time::Timestamp;
+
+use crate::happening::FailureKind;
+
+/// How an agent departs from the protocol's plain reading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quirks {
+    /// What the agent wants to see in `clientCapabilities._meta` of `initialize`.
+    pub client_meta: Option<Value>,
+    /// JSON pointers into a prompt's answer, at which a failure stands that the stop reason hides.
+    pub failure_pointers: Vec<String>,
+    /// JSON pointers into an error's `data` or a hidden failure, at which a word for the kind stands.
+    pub kind_pointers: Vec<String>,
+    /// What those words mean.
+    pub kinds: Vec<(String, FailureKind)>,
+    /// JSON pointers into an error's `data` or a hidden failure, at which the moment stands from which on a
+    /// limit is lifted, in seconds or milliseconds since the Unix epoch.
+    pub retry_pointers: Vec<String>,
+    /// Parts of the message, in lower case, that say that a native session is not there (any more).
+    pub unknown_session: Vec<String>,
+    /// Parts of the message, in lower case, that say that someone else has the native session open.
+    pub session_in_use: Vec<String>,
+}
+
+impl Default for Quirks {
+    fn default() -> Self {
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let kinds = [
+            ("limit", FailureKind::Limited),
+            ("rate_limit", FailureKind::Limited),
+            ("billing_error", FailureKind::Limited),
+            ("access", FailureKind::Auth),
+            ("authentication_failed", FailureKind::Auth),
+            ("oauth_org_not_allowed", FailureKind::Auth),
+        ];
+        Self {
+            // codex-acp then answers a failed turn with a typed failure rather than with a message.
+            client_meta: Some(serde_json::json!({
+                "jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}
+            })),
+            failure_pointers: words(&["/_meta/jetbrains/air/sessionFailure"]),
+            kind_pointers: words(&["/errorKind", "/category", "/kind"]),
+            kinds: kinds.into_iter().map(|(word, kind)| (word.to_owned(), kind)).collect(),
+            retry_pointers: words(&["/resetsAt", "/retryAt", "/resets_at"]),
+            unknown_session: words(&[
+                "not found",
+                "no such",
+                "unknown session",
+                "no conversation found",
+                "does not exist",
+                "no rollout",
+            ]),
+            session_in_use: words(&["thread_active_writer", "already open", "in use", "active writer"]),
+        }
+    }
+}
+
+impl Quirks {
+    /// The failure that an answer hides, if it does. A mere warning is none.
+    pub(crate) fn hidden_failure<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
+        self.failure_pointers
+            .iter()
+            .filter_map(|pointer| answer.pointer(pointer))
+            .find(|failure| failure.get("severity").and_then(Value::as_str) != Some("warning"))
+    }
+
+    /// What kind of failure the details speak of.
+    pub(crate) fn kind_of(&self, details: &Value) -> Option<FailureKind> {
+        let words = self.kind_pointers.iter().filter_map(|pointer| details.pointer(pointer)?.as_str());
+        words.filter_map(|word| self.kinds.iter().find(|(known, _)| known == word)).map(|(_, kind)| *kind).next()
+    }
+
+    /// When a limit will be lifted, if the details say so.
+    pub(crate) fn retry_at(&self, details: &Value) -> Option<Timestamp> {
+        // A count above this is milliseconds: as seconds it would lie thousands of years ahead.
+        const SECONDS_END: i64 = 100_000_000_000;
+        let count = self.retry_pointers.iter().find_map(|pointer| details.pointer(pointer)?.as_i64())?;
+        (count > 0).then(|| Timestamp::from_millis(if count < SECONDS_END { count * 1000 } else { count }))
+    }
+
+    pub(crate) fn says_unknown_session(&self, message: &str) -> bool {
+        contains_any(message, &self.unknown_session)
+    }
+
+    pub(crate) fn says_session_in_use(&self, message: &str) -> bool {
+        contains_any(message, &self.session_in_use)
+    }
+}
+
+fn contains_any(message: &str, parts: &[String]) -> bool {
+    let message = message.to_lowercase();
+    parts.iter().any(|part| message.contains(part.as_str()))
+}
