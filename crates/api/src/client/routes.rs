@@ -1,0 +1,199 @@
+//! One method per route.
+
+use bytes::Bytes;
+use http::{HeaderName, Method};
+use uuid::Uuid;
+
+use super::{Body, Call, Client, ClientError, decode, escaped, query};
+use crate::approval::{Approval, ApprovalList, DecideApproval};
+use crate::content::Blob;
+use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
+use crate::message::{SendMessage, SentMessage};
+use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
+use crate::task::{AddExecution, PinNote, Task, TaskChange, TaskPage};
+use crate::timeline::TimelinePage;
+use crate::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
+
+/// Which tasks to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskListQuery {
+    /// Closed and archived ones too.
+    pub all: bool,
+    /// Only those that wait for a person.
+    pub needs_me: bool,
+    /// Only of this project: its id or name.
+    pub project: Option<String>,
+    /// The last page's `next`.
+    pub after: Option<String>,
+    /// How many at most.
+    pub limit: Option<usize>,
+}
+
+/// Which page of a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimelineQuery {
+    /// The last page's `before`; the newest page if none.
+    pub before: Option<String>,
+    /// How many entries at most.
+    pub limit: Option<usize>,
+}
+
+impl Client {
+    /// Whether the daemon lives.
+    pub async fn health(&self) -> Result<Health, ClientError> {
+        self.json(Call::get("/healthz")).await
+    }
+
+    /// Who answers.
+    pub async fn version(&self) -> Result<Version, ClientError> {
+        self.json(Call::get("/api/v1/version")).await
+    }
+
+    /// Where things stand.
+    pub async fn status(&self) -> Result<Status, ClientError> {
+        self.json(Call::get("/api/v1/status")).await
+    }
+
+    /// Stops the daemon; only over the Unix socket.
+    pub async fn stop(&self, stop: StopDaemon) -> Result<Stopping, ClientError> {
+        self.json(Call::post("/api/v1/daemon/stop").with_json(&stop)?).await
+    }
+
+    /// All projects.
+    pub async fn projects(&self) -> Result<ProjectList, ClientError> {
+        self.json(Call::get("/api/v1/projects")).await
+    }
+
+    /// Adds a project.
+    pub async fn add_project(&self, add: &AddProject) -> Result<Project, ClientError> {
+        self.json(Call::post("/api/v1/projects").with_json(add)?).await
+    }
+
+    /// All agents.
+    pub async fn agents(&self) -> Result<AgentList, ClientError> {
+        self.json(Call::get("/api/v1/agents")).await
+    }
+
+    /// Starts an agent to see whether it works, and stops it again.
+    pub async fn probe_agent(&self, name: &str) -> Result<AgentProbe, ClientError> {
+        self.json(Call::post(&format!("/api/v1/agents/{}/probe", escaped(name)))).await
+    }
+
+    /// Opens a conversation: a new one, or a terminal's own for a root.
+    pub async fn open_conversation(&self, open: &OpenConversation) -> Result<Conversation, ClientError> {
+        self.json(Call::post("/api/v1/conversations").with_json(open)?).await
+    }
+
+    /// Opens the conversation with this id, if it is not there.
+    pub async fn put_conversation(&self, id: Uuid, open: &OpenConversation) -> Result<Conversation, ClientError> {
+        let path = format!("/api/v1/conversations/{id}");
+        let call = Call { method: Method::PUT, ..Call::get(&path) };
+        self.json(call.with_json(open)?).await
+    }
+
+    /// Says something. The same key again gets the same answer and has no second effect.
+    pub async fn send_message(&self, conversation: Uuid, message: &SendMessage, key: &str) -> Result<SentMessage, ClientError> {
+        let path = format!("/api/v1/conversations/{conversation}/messages");
+        let mut call = Call::post(&path).with_json(message)?;
+        call.headers.push((HeaderName::from_static(IDEMPOTENCY_KEY), key.to_owned()));
+        let answer = self.whole(call).await?;
+        let repeated = answer.headers.contains_key(IDEMPOTENCY_REPLAYED);
+        let sent: SentMessage = decode(&answer.body)?;
+        Ok(SentMessage { repeated, ..sent })
+    }
+
+    /// Takes a message back that was not dispatched.
+    pub async fn withdraw(&self, input: Uuid) -> Result<TaskChange, ClientError> {
+        let path = format!("/api/v1/inputs/{input}");
+        self.json(Call { method: Method::DELETE, ..Call::get(&path) }).await
+    }
+
+    /// Puts bytes into the blob store.
+    pub async fn put_blob(&self, bytes: impl Into<Bytes>) -> Result<Blob, ClientError> {
+        self.json(Call { body: Body::Raw(bytes.into()), ..Call::post("/api/v1/blobs") }).await
+    }
+
+    /// Bytes of the blob store.
+    pub async fn blob(&self, sha256: &str) -> Result<Bytes, ClientError> {
+        Ok(self.whole(Call::get(&format!("/api/v1/blobs/{}", escaped(sha256)))).await?.body)
+    }
+
+    /// A page of tasks, most urgent first.
+    pub async fn tasks(&self, list: &TaskListQuery) -> Result<TaskPage, ClientError> {
+        let limit = list.limit.map(|limit| limit.to_string());
+        let pairs = [
+            ("all", list.all.then_some("true")),
+            ("needs_me", list.needs_me.then_some("true")),
+            ("project", list.project.as_deref()),
+            ("after", list.after.as_deref()),
+            ("limit", limit.as_deref()),
+        ];
+        self.json(Call::get(&format!("/api/v1/tasks{}", query(&pairs)))).await
+    }
+
+    /// A task by its key or id.
+    pub async fn task(&self, key: &str) -> Result<Task, ClientError> {
+        self.json(Call::get(&format!("/api/v1/tasks/{}", escaped(key)))).await
+    }
+
+    /// A page of a task's timeline.
+    pub async fn timeline(&self, key: &str, page: &TimelineQuery) -> Result<TimelinePage, ClientError> {
+        let limit = page.limit.map(|limit| limit.to_string());
+        let pairs = [("before", page.before.as_deref()), ("limit", limit.as_deref())];
+        self.json(Call::get(&format!("/api/v1/tasks/{}/timeline{}", escaped(key), query(&pairs)))).await
+    }
+
+    /// Stops what runs.
+    pub async fn cancel(&self, key: &str) -> Result<TaskChange, ClientError> {
+        self.act(key, "cancel").await
+    }
+
+    /// Runs the last turn again.
+    pub async fn retry(&self, key: &str) -> Result<TaskChange, ClientError> {
+        self.act(key, "retry").await
+    }
+
+    /// The person is done with it.
+    pub async fn close(&self, key: &str) -> Result<TaskChange, ClientError> {
+        self.act(key, "close").await
+    }
+
+    /// The person goes on with it.
+    pub async fn reopen(&self, key: &str) -> Result<TaskChange, ClientError> {
+        self.act(key, "reopen").await
+    }
+
+    /// Drops the provider's context.
+    pub async fn fresh(&self, key: &str) -> Result<TaskChange, ClientError> {
+        self.act(key, "fresh").await
+    }
+
+    /// Adds an agent in a role.
+    pub async fn add_execution(&self, key: &str, add: &AddExecution) -> Result<TaskChange, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/executions", escaped(key))).with_json(add)?).await
+    }
+
+    /// Pins a note.
+    pub async fn pin_note(&self, key: &str, note: &PinNote) -> Result<TaskChange, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/notes", escaped(key))).with_json(note)?).await
+    }
+
+    /// Approvals that are pending.
+    pub async fn approvals(&self) -> Result<ApprovalList, ClientError> {
+        self.json(Call::get("/api/v1/approvals?state=pending")).await
+    }
+
+    /// One approval, pending or settled.
+    pub async fn approval(&self, id: Uuid) -> Result<Approval, ClientError> {
+        self.json(Call::get(&format!("/api/v1/approvals/{id}"))).await
+    }
+
+    /// Says yes or no.
+    pub async fn decide_approval(&self, id: Uuid, decision: &DecideApproval) -> Result<Approval, ClientError> {
+        self.json(Call::post(&format!("/api/v1/approvals/{id}/decision")).with_json(decision)?).await
+    }
+
+    async fn act(&self, key: &str, verb: &str) -> Result<TaskChange, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/{verb}", escaped(key)))).await
+    }
+}

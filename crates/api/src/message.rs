@@ -1,0 +1,137 @@
+//! What a person says and what was made of it, as it travels.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::content::ContentBlock;
+use crate::task::{Role, TaskRef};
+
+/// Something to say in a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendMessage {
+    /// What is said. Files go through `POST /blobs` first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentBlock>,
+    /// A shorthand for one block of text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The key or id of the task that it replies to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+    /// Where it goes, as the person states it. What is stated is never overruled.
+    #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
+    pub stated: Option<Override>,
+    /// First in line, and the running turn is stopped for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupt: bool,
+}
+
+/// Where a message goes, as the person states it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Override {
+    /// To this task: its key or id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// To a new task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new: bool,
+    /// To this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// To whoever has this role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// In this project: its id or name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+/// What became of a message. It is durable when this arrives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SentMessage {
+    /// The message as received.
+    pub input: Input,
+    /// What was made of it.
+    pub decision: Decision,
+    /// The task that it went to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskRef>,
+    /// The turn that it became; none while it waits in the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Uuid>,
+    /// It was received before, and this is the answer that it got then. Travels as the header
+    /// `idempotency-replayed`, so that both answers have the same body.
+    #[serde(skip)]
+    pub repeated: bool,
+}
+
+/// A person's message as received.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Input {
+    /// Which.
+    pub id: Uuid,
+    /// Where it was said.
+    pub conversation: Uuid,
+    /// Who said it.
+    pub person: Uuid,
+    /// When, RFC 3339.
+    pub at: String,
+}
+
+/// What the router made of an input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Decision {
+    /// Which.
+    pub id: Uuid,
+    /// What is to be done, and to what.
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// From 0 to 1: how likely it is right.
+    pub confidence: f32,
+    /// Why, in plain words, strongest first.
+    pub evidence: Vec<String>,
+    /// What else it could have meant, likeliest first.
+    #[serde(default)]
+    pub alternatives: Vec<Aim>,
+}
+
+/// An intent and its target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Aim {
+    /// `continue`, `new_task`, `add_execution`, … in the router's vocabulary.
+    pub intent: String,
+    /// What it is about.
+    pub target: Target,
+}
+
+/// What an intent is about. Only what matters to the intent is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Target {
+    /// Which task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Uuid>,
+    /// Which execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Uuid>,
+    /// Which project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Uuid>,
+    /// Which approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Uuid>,
+    /// Which agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Which model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// In which role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// The tasks that the person is asked to choose from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<Uuid>,
+}
