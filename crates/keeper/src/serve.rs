@@ -316,8 +316,16 @@ impl Keeper {
         let Ok((stream, _)) = self.door.listener.accept() else {
             return;
         };
-        if !same_user(&stream) || self.door.conns.len() >= MAX_CONNECTIONS {
+        if !same_user(&stream) {
             return;
+        }
+        if self.door.conns.len() >= MAX_CONNECTIONS {
+            // The oldest that has not said who it is makes room; a daemon speaks at once.
+            let idle = |conn: &Conn| !conn.is_attached();
+            match self.door.conns.iter().position(idle) {
+                Some(oldest) => drop(self.door.conns.remove(oldest)),
+                None => return,
+            }
         }
         let id = ConnId(self.door.next_id);
         self.door.next_id += 1;

@@ -1,5 +1,9 @@
 //! While keeper and agent live: frames both ways, daemons that come and go.
-#![allow(clippy::disallowed_methods, reason = "these tests are about processes")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and these are about processes"
+)]
 
 mod support;
 
@@ -165,7 +169,7 @@ async fn a_slow_daemon_loses_nothing_and_costs_nothing() {
         }
     }
     let private = private_kib(keeper_pid(&dir));
-    assert!(private < 3 << 10, "{private} KiB");
+    assert!(private < 1 << 10, "{private} KiB");
     // What was trimmed is refused, not made up.
     let (_writer, mut reader) = attach(&dir, 1, 0).await;
     let trimmed = bounded(reader.next()).await.unwrap().unwrap_err();
@@ -230,7 +234,7 @@ async fn a_live_keeper_is_small() {
     }
     let private = private_kib(keeper_pid(&dir));
     println!("private memory of a live keeper: {private} KiB");
-    assert!(private < 3 << 10, "{private} KiB");
+    assert!(private < 1 << 10, "{private} KiB");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
