@@ -67,8 +67,12 @@ pub struct Mark {
     pub session: RuntimeSessionId,
     /// Which of its processes.
     pub epoch: u64,
-    /// Everything before this offset is in the record.
-    pub offset: u64,
+    /// Where to read on from: everything before it is in the record, and may be trimmed.
+    pub safe: u64,
+    /// Everything before it has been told; reading from `safe` to here only rebuilds what is unfinished.
+    pub seen: u64,
+    /// How many lines before `seen` were not JSON.
+    pub not_json: u32,
 }
 
 /// A stream as it stands.
@@ -220,8 +224,8 @@ pub enum Answer {
     Approvals(Vec<ApprovalRow>),
     /// To `Inbox`.
     Inbox(Option<InboxEntry>),
-    /// To `Mark`.
-    Mark(u64),
+    /// To `Mark`; none if nothing of that spool was consumed.
+    Mark(Option<Mark>),
     /// To `Deliveries`.
     Deliveries(Vec<DeliveryRow>),
     /// To `Head`.

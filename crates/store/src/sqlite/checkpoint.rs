@@ -1,0 +1,107 @@
+//! Keeping the write-ahead log short without holding up commits.
+//!
+//! A thread of its own copies the log into the database while commits go on. Under steady load it never sees
+//! the end of the log, so the writer then copies the few pages that came meanwhile, and the log starts over.
+//!
+//! Invariant: a failure here costs room on disk, never an acknowledged commit; the log is the truth until copied.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+
+use super::error::at_path;
+use super::open::{self, OpenOptions};
+use crate::port::StoreError;
+
+/// A log of this many pages is copied.
+const PAGES: i32 = 1000;
+/// A log of this many pages is copied even if readers have to be waited for.
+const PAGES_MAX: i32 = 16 * PAGES;
+
+/// The writer's handle to the thread.
+#[derive(Debug)]
+pub(super) struct Checkpointer {
+    shared: Arc<Shared>,
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// The log's length at the last commit.
+    pages: AtomicI32,
+    /// The thread has copied all but the newest pages.
+    nearly_done: AtomicBool,
+}
+
+impl Checkpointer {
+    /// Starts the thread, and has the writer's connection count the log's pages.
+    pub(super) fn start(writer: &mut Connection, options: &OpenOptions) -> Result<Self, StoreError> {
+        let shared = Arc::new(Shared::default());
+        let counted = Arc::clone(&shared);
+        // Takes the place of SQLite's own checkpoints, which make the commit wait that happens to be next.
+        writer.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
+            counted.pages.store(pages, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let connection = open::checkpointer(options)?;
+        let (wake, woken) = sync_channel(1);
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("store-checkpoint".into())
+            .spawn(move || copy_when_woken(&connection, &woken, &theirs))
+            .map_err(at_path(&options.dir))?;
+        Ok(Self { shared, wake: Some(wake), thread: Some(thread) })
+    }
+
+    /// Looks after the log. Called by the writer between transactions.
+    pub(super) fn tend(&self, writer: &Connection) {
+        let pages = self.shared.pages.load(Ordering::Relaxed);
+        if pages < PAGES {
+            return;
+        }
+        if self.shared.nearly_done.swap(false, Ordering::AcqRel) {
+            let mode = if pages < PAGES_MAX { "PASSIVE" } else { "RESTART" };
+            copy(writer, mode);
+        } else if let Some(wake) = &self.wake {
+            // Full means that it was told already.
+            let _ = wake.try_send(());
+        }
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's checkpointer panicked");
+        }
+    }
+}
+
+fn copy_when_woken(connection: &Connection, woken: &Receiver<()>, shared: &Shared) {
+    while woken.recv().is_ok() {
+        if let Some(left) = copy(connection, "PASSIVE") {
+            shared.nearly_done.store(left > 0, Ordering::Release);
+        }
+    }
+}
+
+/// Copies what it can; the answer is how many pages it could not.
+fn copy(connection: &Connection, mode: &str) -> Option<i64> {
+    let copied = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
+        Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?)
+    });
+    match copied {
+        Ok(left) => Some(left),
+        Err(error) => {
+            tracing::warn!(%error, "the write-ahead log could not be copied; it is tried again");
+            None
+        }
+    }
+}
