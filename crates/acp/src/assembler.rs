@@ -22,8 +22,6 @@ mod calls;
 mod ledger;
 mod messages;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod updates;
 
 use std::collections::HashSet;
@@ -53,6 +51,15 @@ pub enum Phase {
     Turn(TurnId),
     /// Between turns.
     Idle,
+}
+
+impl Phase {
+    fn turn(self) -> Option<TurnId> {
+        match self {
+            Phase::Turn(turn) => Some(turn),
+            Phase::Opening(_) | Phase::Opened(_) | Phase::Idle => None,
+        }
+    }
 }
 
 /// What becomes of a past that the agent tells again.
@@ -190,7 +197,7 @@ impl Assembler {
             limits,
             ledger: Ledger::new(memory.earlier, &memory.current),
             message: None,
-            calls: Calls::from_record(memory.current),
+            calls: Calls::from_record(memory.current, phase.turn()),
             position: Position {
                 line: mark.safe,
                 end: mark.safe,
@@ -213,6 +220,7 @@ impl Assembler {
             self.take(incoming::parse(line));
         }
         self.position.end = self.position.end.max(end);
+        self.calls.settle(self.mark().safe);
         let mut told = std::mem::take(&mut self.out);
         if self.repeating(end) {
             told.retain(|happening| matches!(happening, Happening::Reply(_)));
@@ -257,7 +265,7 @@ impl Assembler {
     #[must_use]
     pub fn mark(&self) -> Mark {
         let open = self.message.as_ref().map(|message| message.start);
-        let safe = open.into_iter().chain(self.calls.held_from()).min().unwrap_or(self.position.end);
+        let safe = self.calls.safe(open.unwrap_or(self.position.end));
         let seen = self.position.seen.max(self.position.end);
         Mark { safe, seen, not_json: self.position.not_json }
     }
@@ -360,10 +368,7 @@ impl Assembler {
     }
 
     fn turn(&self) -> Option<TurnId> {
-        match self.phase {
-            Phase::Turn(turn) => Some(turn),
-            Phase::Opening(_) | Phase::Opened(_) | Phase::Idle => None,
-        }
+        self.phase.turn()
     }
 
     fn repeating(&self, end: u64) -> bool {
@@ -399,7 +404,8 @@ impl Assembler {
         ItemId::derive(self.session.uuid(), &format!("{kind}@{}:{}", self.epoch, self.position.line))
     }
 
-    /// Whether a tool call's line ends the message in hand. A message that has an id goes on after it.
+    /// A tool call's line finishes the message in hand, unless it is an update and the message has an id to go
+    /// on under. It must not matter whether the call is known: after a restart, more is known than was then.
     fn finish_message_for(&mut self, form: Form) {
         let goes_on = form == Form::Updated && self.message.as_ref().is_some_and(|open| open.name.is_some());
         if !goes_on {

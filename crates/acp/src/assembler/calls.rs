@@ -4,10 +4,11 @@
 //! - File changes stay until there are other ones: an agent that reports its output afterwards does not mean
 //!   that the edit did not happen.
 //! - Output is the text of the call's content; where there is none, the raw output.
-//! - A call holds the safe mark from its first frame until it ends or its turn does.
+//! - A call holds the safe mark from its first frame until it ends or its turn does. The mark never falls
+//!   between two frames of a call, so that no call is read again in part.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use agent_client_protocol_schema::v1 as acp;
 use serde::Deserialize;
@@ -22,10 +23,16 @@ use crate::happening::{Happening, Live, LiveKind, PermissionRequest, Reason};
 use crate::outgoing;
 use crate::request_id::AgentRequestId;
 
-/// How many calls are kept in mind for late updates.
-const KEPT_CALLS: usize = 1024;
-/// How much text of them.
-const KEPT_BYTES: usize = 8 << 20;
+/// Calls that are kept in mind for late updates, and of how much text.
+const KEPT: Bound = Bound { calls: 1024, bytes: 8 << 20 };
+/// Calls that are kept in mind although they are not ended, and of how much text.
+const OPEN: Bound = Bound { calls: 4096, bytes: 64 << 20 };
+
+#[derive(Clone, Copy)]
+struct Bound {
+    calls: usize,
+    bytes: usize,
+}
 
 /// What sort of frame a patch came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +57,10 @@ struct Call {
     turn: Option<TurnId>,
     body: ToolCall,
     source: OutputSource,
-    /// From where the spool has to be read again to know this call; none once it is on record for good.
-    held_from: Option<u64>,
+    /// More is expected of it: it has not ended, nor has its turn.
+    open: bool,
+    /// Where its first and its latest frame begin; none once the safe mark has passed it.
+    span: Option<(u64, u64)>,
     /// Its output has grown since it was recorded.
     grown: bool,
 }
@@ -76,22 +85,45 @@ impl Call {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: VecDeque<Call>,
+    /// The length of all their texts.
+    bytes: usize,
+    /// Ids of calls that were open when another assembler stopped, by the agent's names. They have held the
+    /// safe mark since their first frame, so they will be read again from there.
+    awaited: HashMap<String, ItemId>,
 }
 
 impl Calls {
-    pub(super) fn from_record(items: Vec<Item>) -> Self {
-        let mut calls = VecDeque::new();
-        for Item { id, turn, body } in items {
-            if let ItemBody::ToolCall(body) = body {
-                let source = OutputSource::Raw;
-                calls.push_back(Call { item: id, turn, body, source, held_from: None, grown: false });
+    /// The calls on record, at the time of a turn or between turns.
+    pub(super) fn from_record(items: Vec<Item>, now: Option<TurnId>) -> Self {
+        let mut calls = Self::default();
+        for Item { id: item, turn, body } in items {
+            let ItemBody::ToolCall(body) = body else { continue };
+            if turn == now && !body.status.ended() {
+                calls.awaited.insert(body.call, item);
+                continue;
             }
+            let source = OutputSource::Raw;
+            let call = Call { item, turn, body, source, open: false, span: None, grown: false };
+            calls.bytes += call.bytes();
+            calls.calls.push_back(call);
         }
-        Self { calls }
+        calls
     }
 
-    pub(super) fn held_from(&self) -> impl Iterator<Item = u64> + '_ {
-        self.calls.iter().filter_map(|call| call.held_from)
+    /// The latest offset, not after `safe`, from which on every call can be read again as a whole.
+    pub(super) fn safe(&self, mut safe: u64) -> u64 {
+        let spans = || self.calls.iter().filter_map(|call| call.span.map(|(first, last)| (call.open, first, last)));
+        while let Some(cut) = spans().find_map(|(open, first, last)| (first < safe && (open || safe <= last)).then_some(first)) {
+            safe = cut;
+        }
+        safe
+    }
+
+    /// The safe mark has moved: what lies before it will not be read again.
+    pub(super) fn settle(&mut self, safe: u64) {
+        for call in &mut self.calls {
+            call.span = call.span.filter(|(first, _)| *first >= safe);
+        }
     }
 
     pub(super) fn so_far(&self) -> impl Iterator<Item = Live> + '_ {
@@ -108,12 +140,12 @@ impl Calls {
     pub(super) fn release(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
         for call in &mut self.calls {
-            call.held_from = None;
+            call.open = false;
+            call.span = None;
             if std::mem::take(&mut call.grown) {
                 items.push(call.item());
             }
         }
-        self.forget();
         items
     }
 
@@ -121,14 +153,24 @@ impl Calls {
         self.calls.iter_mut().rev().find(|call| call.body.call == name)
     }
 
-    /// Forgets the oldest calls that nothing is expected of.
-    fn forget(&mut self) {
-        let mut bytes: usize = self.calls.iter().map(Call::bytes).sum();
-        while self.calls.len() > KEPT_CALLS || bytes > KEPT_BYTES {
-            let Some(oldest) = self.calls.iter().position(|call| call.held_from.is_none()) else { return };
-            let Some(gone) = self.calls.remove(oldest) else { return };
-            bytes -= gone.bytes();
+    /// Forgets the oldest calls: first those that nothing is expected of, in need the others as well. Gives
+    /// those that have more than is on record.
+    fn forget(&mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        while self.over(KEPT) {
+            let settled = self.calls.iter().position(|call| !call.open);
+            let Some(oldest) = settled.or_else(|| self.over(OPEN).then_some(0)) else { break };
+            let Some(gone) = self.calls.remove(oldest) else { break };
+            self.bytes -= gone.bytes();
+            if gone.grown {
+                items.push(gone.item());
+            }
         }
+        items
+    }
+
+    fn over(&self, bound: Bound) -> bool {
+        self.calls.len() > bound.calls || self.bytes > bound.bytes
     }
 }
 
@@ -304,35 +346,31 @@ impl Assembler {
     /// Merges a patch into its call and tells what changed. None if the call is one that was forgotten: its
     /// item must not be replaced by what a late update alone says.
     fn merge(&mut self, form: Form, patch: Patch) -> Option<&Call> {
-        let turn = self.turn();
-        let known = self.calls.latest(&patch.call).map(|call| (call.turn == turn, call.held_from.is_some()));
+        for item in self.calls.forget() {
+            self.record(item);
+        }
         let name = patch.call.clone();
-        let is_new = match known {
-            // An agent that counts its calls anew in each turn.
-            Some((same_turn, held)) => form == Form::Announced && !same_turn && !held,
-            None => true,
-        };
+        let turn = self.turn();
+        // Some agents count their calls anew in each turn.
+        let is_new = self.calls.latest(&name).is_none_or(|call| match form {
+            Form::Announced => call.turn != turn && !call.open,
+            Form::Asked => call.turn != turn && call.body.status.ended(),
+            Form::Updated => false,
+        });
         if is_new {
-            let named = self.id_of("call", &name);
-            let item = match self.ledger.is_taken(named) {
-                false => named,
-                true if form == Form::Updated => return None,
-                true => self.id_here(&format!("call:{name}")),
-            };
-            self.finish_message();
-            let held_from = Some(self.position.line);
-            let source = OutputSource::Raw;
-            self.calls.calls.push_back(Call { item, turn, body: blank(&name), source, held_from, grown: false });
-        } else {
-            self.finish_message_for(form);
+            let item = self.id_of_call(form, &name)?;
+            let (source, span) = (OutputSource::Raw, Some((self.position.line, self.position.line)));
+            self.calls.calls.push_back(Call { item, turn, body: blank(&name), source, open: true, span, grown: false });
         }
+        self.finish_message_for(form);
+        let line = self.position.line;
         let call = self.calls.latest(&name)?;
+        call.span = call.span.map(|(first, _)| (first, line));
+        let bytes_before = call.bytes();
         let merged = patch.merge(call);
-        let final_word = call.body.status.ended() || call.held_from.is_none();
-        if call.body.status.ended() {
-            call.held_from = None;
-        }
-        if is_new || merged.durable || (final_word && merged.output_from.is_some()) {
+        let bytes = call.bytes();
+        call.open &= !call.body.status.ended();
+        if is_new || merged.durable || (!call.open && merged.output_from.is_some()) {
             call.grown = false;
             let item = call.item();
             self.record(item);
@@ -341,10 +379,23 @@ impl Assembler {
             let (item, text) = (call.item, call.output()[from..].to_owned());
             self.live(item, LiveKind::ToolOutput, from, text);
         }
-        if is_new {
-            self.calls.forget();
-        }
+        self.calls.bytes = self.calls.bytes + bytes - bytes_before;
         self.calls.latest(&name).map(|call| &*call)
+    }
+
+    /// The id of a call that is not in mind.
+    fn id_of_call(&mut self, form: Form, name: &str) -> Option<ItemId> {
+        if let Some(item) = self.calls.awaited.remove(name) {
+            return Some(item);
+        }
+        let named = self.id_of("call", name);
+        if !self.ledger.is_taken(named) {
+            Some(named)
+        } else if form == Form::Updated {
+            None
+        } else {
+            Some(self.id_here(&format!("call:{name}")))
+        }
     }
 
     pub(super) fn asked(&mut self, request: &AgentRequestId, params: &RawValue) {

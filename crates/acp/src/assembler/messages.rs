@@ -70,6 +70,10 @@ impl OpenMessage {
         Some(Live { item: self.item, turn: self.turn, kind, at: 0, text: self.text.clone() })
     }
 
+    fn bytes(&self) -> usize {
+        self.text.len() + self.attachments.iter().map(|attached| attached.bytes.len()).sum::<usize>()
+    }
+
     /// Takes a block in; says what text it added.
     fn take(&mut self, block: acp::ContentBlock) -> String {
         let added = match block {
@@ -153,7 +157,7 @@ impl Assembler {
     /// Makes sure that the open message is the one that a chunk belongs to.
     fn open_message(&mut self, voice: Voice, name: Option<String>, named: Option<ItemId>) {
         let goes_on = self.message.as_ref().is_some_and(|open| {
-            open.voice == voice && open.name == name && open.text.len() < self.limits.text_bytes
+            open.voice == voice && open.name == name && open.bytes() < self.limits.text_bytes
         });
         if goes_on {
             return;
