@@ -29,3 +29,6 @@ pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// The answer's header that says: this was received before, and this is the answer that it got then.
 pub const IDEMPOTENCY_REPLAYED: &str = "idempotency-replayed";
+
+/// The header of an answer that says where the event stream stood just before.
+pub const CURSOR: &str = "throughline-cursor";

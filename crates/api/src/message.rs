@@ -66,6 +66,9 @@ pub struct SentMessage {
     /// `idempotency-replayed`, so that both answers have the same body.
     #[serde(skip)]
     pub repeated: bool,
+    /// Follow the event stream from here to see what comes of it. Travels as the header `throughline-cursor`.
+    #[serde(skip)]
+    pub cursor: Option<String>,
 }
 
 /// A person's message as received.

@@ -1,5 +1,7 @@
 //! One method per route.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
 use http::{HeaderName, Method};
 use uuid::Uuid;
@@ -12,7 +14,7 @@ use crate::message::{SendMessage, SentMessage};
 use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
-use crate::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
+use crate::{CURSOR, IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
 
 /// Which tasks to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,22 +86,24 @@ impl Client {
         self.json(Call::post("/api/v1/conversations").with_json(open)?).await
     }
 
-    /// Opens the conversation with this id, if it is not there.
-    pub async fn put_conversation(&self, id: Uuid, open: &OpenConversation) -> Result<Conversation, ClientError> {
-        let path = format!("/api/v1/conversations/{id}");
+    /// Opens the conversation with this id or name, if it is not there.
+    pub async fn put_conversation(&self, id: impl Display, open: &OpenConversation) -> Result<Conversation, ClientError> {
+        let path = format!("/api/v1/conversations/{}", escaped(&id.to_string()));
         let call = Call { method: Method::PUT, ..Call::get(&path) };
         self.json(call.with_json(open)?).await
     }
 
-    /// Says something. The same key again gets the same answer and has no second effect.
-    pub async fn send_message(&self, conversation: Uuid, message: &SendMessage, key: &str) -> Result<SentMessage, ClientError> {
-        let path = format!("/api/v1/conversations/{conversation}/messages");
+    /// Says something in the conversation with this id or name. The same key again gets the same answer and has no
+    /// second effect.
+    pub async fn send_message(&self, conversation: impl Display, message: &SendMessage, key: &str) -> Result<SentMessage, ClientError> {
+        let path = format!("/api/v1/conversations/{}/messages", escaped(&conversation.to_string()));
         let mut call = Call::post(&path).with_json(message)?;
         call.headers.push((HeaderName::from_static(IDEMPOTENCY_KEY), key.to_owned()));
         let answer = self.whole(call).await?;
         let repeated = answer.headers.contains_key(IDEMPOTENCY_REPLAYED);
+        let cursor = answer.headers.get(CURSOR).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let sent: SentMessage = decode(&answer.body)?;
-        Ok(SentMessage { repeated, ..sent })
+        Ok(SentMessage { repeated, cursor, ..sent })
     }
 
     /// Takes a message back that was not dispatched.
