@@ -10,7 +10,6 @@ use rustix::process::Signal;
 use crate::exit::{AgentStatus, Exit, ExitReason, TreeEnd};
 use crate::serve::Keeper;
 use crate::signals::Children;
-use crate::socket;
 use crate::tree;
 
 /// Between two searches for what is left; what dies in between wakes the loop at once.
@@ -171,8 +170,6 @@ impl Keeper {
             // The attached daemon still hears it; without one, the end is as unknown as after a kill.
             eprintln!("exit.json could not be written: {error}");
         }
-        // From here on whoever comes finds everything in the directory.
-        let _ = socket::remove_here();
         self.phase = Phase::Ended { exit };
     }
 

@@ -51,7 +51,7 @@ mod tree;
 pub use exit::{AgentStatus, Exit, ExitReason, TreeEnd};
 pub use frames::{FrameState, FramesError, frame_state, frame_states};
 pub use protocol::Activity;
-pub use run::{RunError, run};
+pub use run::{RunError, StartFailure, run};
 pub use spec::{Bounds, LaunchSpec, MARKER};
 pub use spool::{Frame, SpoolError, SpoolFrames};
 pub use stderr::Stderr;

@@ -64,7 +64,10 @@ pub fn run(dir: &Path) -> Result<(), RunError> {
     });
     let (keeper, _lock) = started.map_err(RunError::NotStarted)?;
     detach_stdio().map_err(RunError::Failed)?;
-    keeper.serve().map_err(RunError::Failed)
+    let served = keeper.serve();
+    // From here on whoever comes finds everything in the directory.
+    let _ = socket::remove_here();
+    served.map_err(RunError::Failed)
 }
 
 fn start(dir: &Path) -> Result<(Keeper, lock::Lock), StartFailure> {

@@ -2,7 +2,7 @@
 //!
 //! Killing the process group is not enough: agents run their tools in sessions of their own. On
 //! Linux a tree is found twice over: by parent (the keeper is a child subreaper, so what loses its
-//! parent becomes the keeper's child) and by the [`MARKER`] that the whole tree inherits. Elsewhere
+//! parent becomes the keeper's child) and by the [`crate::MARKER`] that the whole tree inherits. Elsewhere
 //! only the process group is reached.
 //!
 //! *Invariant:* a process is signalled only while it is still the one that was found (pidfd and
@@ -11,7 +11,11 @@
 use rustix::process::{Pid, Signal};
 
 /// A process as it was when it was found.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "none is ever found")
+)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
     parent: i32,

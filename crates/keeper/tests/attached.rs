@@ -1,4 +1,5 @@
 //! While keeper and agent live: frames both ways, daemons that come and go.
+#![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,

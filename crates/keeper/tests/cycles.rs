@@ -1,4 +1,5 @@
 //! Many lives in a row: whatever ends a tree, nothing of it is left. `KEEPER_CYCLES` asks for more.
+#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;

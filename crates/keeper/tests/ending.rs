@@ -1,4 +1,5 @@
 //! Every way in which an agent ends, and that nothing of it is left.
+#![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -56,10 +57,9 @@ async fn an_agents_death_takes_its_tree_along() {
     assert_eq!(exit.reason, ExitReason::AgentExited);
     assert_eq!(exit.status, AgentStatus::Code(3));
     assert_eq!(exit.tree, TreeEnd::Confirmed);
-    wait_for_keeper(&dir).await;
     let left = client::post_mortem(&dir).unwrap();
     assert_eq!(left.exit, Some(exit));
-    client::remove(&dir).unwrap();
+    client::remove(&dir).await.unwrap();
     assert!(!dir.exists());
 }
 
@@ -142,7 +142,7 @@ async fn the_lease_runs_while_no_daemon_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_busy_agent_has_the_longer_lease() {
+async fn a_busy_agent_has_a_lease_of_its_own() {
     let home = Home::new();
     let bounds = Bounds {
         idle_lease_secs: 3600,
@@ -303,7 +303,7 @@ async fn what_runs_can_be_named() {
     assert!(kept[1].keeper_pid.is_some() && kept[1].exit.is_none());
     assert!(client::is_live(&dir).unwrap());
     assert!(matches!(
-        client::remove(&dir),
+        client::remove(&dir).await,
         Err(client::RemoveError::Live)
     ));
 }

@@ -1,4 +1,5 @@
 //! The protocol as bytes: what a daemon of another version, or a stranger, gets to hear.
+#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;

@@ -2,12 +2,19 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 
 use crate::exit::Exit;
 use crate::frames::{FrameState, FramesError, frame_state, frame_states};
 use crate::lock;
 use crate::spool::{SpoolError, SpoolFrames};
 use crate::stderr::Stderr;
+
+/// A keeper whose end is written down only has to tell its daemon and exit.
+const PATIENCE: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_millis(5);
 
 /// A keeper's directory cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -109,10 +116,16 @@ pub fn list(keepers_root: &Path) -> Result<Vec<Kept>, DirError> {
     Ok(found)
 }
 
-/// Deletes what a keeper left, once it is gone. Deleting twice is fine.
-pub fn remove(dir: &Path) -> Result<(), RemoveError> {
-    if lock::holder(dir)?.is_some() {
-        return Err(RemoveError::Live);
+/// Deletes what a keeper left, once it is gone; one that is on its way out is waited for. Deleting
+/// twice is fine.
+pub async fn remove(dir: &Path) -> Result<(), RemoveError> {
+    let deadline = Instant::now() + PATIENCE;
+    while lock::holder(dir)?.is_some() {
+        let ended = Exit::load(dir)?.is_some();
+        if !ended || Instant::now() >= deadline {
+            return Err(RemoveError::Live);
+        }
+        sleep(RETRY).await;
     }
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),

@@ -41,6 +41,21 @@ pub enum LaunchError {
     Io(#[from] io::Error),
 }
 
+impl LaunchError {
+    /// Stable, for what a person is shown and may look up.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::ProgramNotFound { .. } => "agent_program_not_found",
+            Self::CwdMissing { .. } => "agent_folder_missing",
+            Self::PermissionDenied { .. } => "agent_permission_denied",
+            Self::AlreadyRunning => "keeper_already_running",
+            Self::Used => "keeper_directory_used",
+            Self::TimedOut => "keeper_timed_out",
+            Self::Other { .. } | Self::Io(_) => "keeper_not_started",
+        }
+    }
+}
+
 /// Starts `exe keep --dir DIR` and returns when the agent runs and the socket listens.
 pub async fn launch(exe: &Path, dir: &Path, spec: &LaunchSpec) -> Result<(), LaunchError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
