@@ -30,7 +30,11 @@ pub struct Quirks {
 
 impl Default for Quirks {
     fn default() -> Self {
-        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words = |list: &[&str]| {
+            list.iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>()
+        };
         let kinds = [
             ("limit", FailureKind::Limited),
             ("rate_limit", FailureKind::Limited),
@@ -46,7 +50,10 @@ impl Default for Quirks {
             })),
             failure_pointers: words(&["/_meta/jetbrains/air/sessionFailure"]),
             kind_pointers: words(&["/errorKind", "/category", "/kind"]),
-            kinds: kinds.into_iter().map(|(word, kind)| (word.to_owned(), kind)).collect(),
+            kinds: kinds
+                .into_iter()
+                .map(|(word, kind)| (word.to_owned(), kind))
+                .collect(),
             retry_pointers: words(&["/resetsAt", "/retryAt", "/resets_at"]),
             unknown_session: words(&[
                 "not found",
@@ -56,7 +63,12 @@ impl Default for Quirks {
                 "does not exist",
                 "no rollout",
             ]),
-            session_in_use: words(&["thread_active_writer", "already open", "in use", "active writer"]),
+            session_in_use: words(&[
+                "thread_active_writer",
+                "already open",
+                "in use",
+                "active writer",
+            ]),
         }
     }
 }
@@ -72,16 +84,31 @@ impl Quirks {
 
     /// What kind of failure the details speak of.
     pub(crate) fn kind_of(&self, details: &Value) -> Option<FailureKind> {
-        let words = self.kind_pointers.iter().filter_map(|pointer| details.pointer(pointer)?.as_str());
-        words.filter_map(|word| self.kinds.iter().find(|(known, _)| known == word)).map(|(_, kind)| *kind).next()
+        let words = self
+            .kind_pointers
+            .iter()
+            .filter_map(|pointer| details.pointer(pointer)?.as_str());
+        words
+            .filter_map(|word| self.kinds.iter().find(|(known, _)| known == word))
+            .map(|(_, kind)| *kind)
+            .next()
     }
 
     /// When a limit will be lifted, if the details say so.
     pub(crate) fn retry_at(&self, details: &Value) -> Option<Timestamp> {
         // A count above this is milliseconds: as seconds it would lie thousands of years ahead.
         const SECONDS_END: i64 = 100_000_000_000;
-        let count = self.retry_pointers.iter().find_map(|pointer| details.pointer(pointer)?.as_i64())?;
-        (count > 0).then(|| Timestamp::from_millis(if count < SECONDS_END { count * 1000 } else { count }))
+        let count = self
+            .retry_pointers
+            .iter()
+            .find_map(|pointer| details.pointer(pointer)?.as_i64())?;
+        (count > 0).then(|| {
+            Timestamp::from_millis(if count < SECONDS_END {
+                count * 1000
+            } else {
+                count
+            })
+        })
     }
 
     pub(crate) fn says_unknown_session(&self, message: &str) -> bool {

@@ -24,9 +24,15 @@ use crate::outgoing;
 use crate::request_id::AgentRequestId;
 
 /// Calls that are kept in mind for late updates, and of how much text.
-const KEPT: Bound = Bound { calls: 1024, bytes: 8 << 20 };
+const KEPT: Bound = Bound {
+    calls: 1024,
+    bytes: 8 << 20,
+};
 /// Calls that are kept in mind although they are not ended, and of how much text.
-const OPEN: Bound = Bound { calls: 4096, bytes: 64 << 20 };
+const OPEN: Bound = Bound {
+    calls: 4096,
+    bytes: 64 << 20,
+};
 
 #[derive(Clone, Copy)]
 struct Bound {
@@ -67,7 +73,11 @@ struct Call {
 
 impl Call {
     fn item(&self) -> Item {
-        Item { id: self.item, turn: self.turn, body: ItemBody::ToolCall(self.body.clone()) }
+        Item {
+            id: self.item,
+            turn: self.turn,
+            body: ItemBody::ToolCall(self.body.clone()),
+        }
     }
 
     fn output(&self) -> &str {
@@ -76,7 +86,11 @@ impl Call {
 
     fn bytes(&self) -> usize {
         let texts = [&self.body.input, &self.body.output].into_iter().flatten();
-        let changes = self.body.changes.iter().flat_map(|change| change.before.iter().chain([&change.after]));
+        let changes = self
+            .body
+            .changes
+            .iter()
+            .flat_map(|change| change.before.iter().chain([&change.after]));
         texts.chain(changes).map(|text| text.head().len()).sum()
     }
 }
@@ -96,14 +110,29 @@ impl Calls {
     /// The calls on record, at the time of a turn or between turns.
     pub(super) fn from_record(items: Vec<Item>, now: Option<TurnId>) -> Self {
         let mut calls = Self::default();
-        for Item { id: item, turn, body } in items {
-            let ItemBody::ToolCall(body) = body else { continue };
+        for Item {
+            id: item,
+            turn,
+            body,
+        } in items
+        {
+            let ItemBody::ToolCall(body) = body else {
+                continue;
+            };
             if turn == now && !body.status.ended() {
                 calls.awaited.insert(body.call, item);
                 continue;
             }
             let source = OutputSource::Raw;
-            let call = Call { item, turn, body, source, open: false, span: None, grown: false };
+            let call = Call {
+                item,
+                turn,
+                body,
+                source,
+                open: false,
+                span: None,
+                grown: false,
+            };
             calls.bytes += call.bytes();
             calls.calls.push_back(call);
         }
@@ -112,8 +141,14 @@ impl Calls {
 
     /// The latest offset, not after `safe`, from which on every call can be read again as a whole.
     pub(super) fn safe(&self, mut safe: u64) -> u64 {
-        let spans = || self.calls.iter().filter_map(|call| call.span.map(|(first, last)| (call.open, first, last)));
-        while let Some(cut) = spans().find_map(|(open, first, last)| (first < safe && (open || safe <= last)).then_some(first)) {
+        let spans = || {
+            self.calls
+                .iter()
+                .filter_map(|call| call.span.map(|(first, last)| (call.open, first, last)))
+        };
+        while let Some(cut) = spans().find_map(|(open, first, last)| {
+            (first < safe && (open || safe <= last)).then_some(first)
+        }) {
             safe = cut;
         }
         safe
@@ -127,13 +162,16 @@ impl Calls {
     }
 
     pub(super) fn so_far(&self) -> impl Iterator<Item = Live> + '_ {
-        self.calls.iter().filter(|call| call.grown).map(|call| Live {
-            item: call.item,
-            turn: call.turn,
-            kind: LiveKind::ToolOutput,
-            at: 0,
-            text: call.output().to_owned(),
-        })
+        self.calls
+            .iter()
+            .filter(|call| call.grown)
+            .map(|call| Live {
+                item: call.item,
+                turn: call.turn,
+                kind: LiveKind::ToolOutput,
+                at: 0,
+                text: call.output().to_owned(),
+            })
     }
 
     /// Lets go of the calls that are not ended; gives those that have more than is on record.
@@ -150,7 +188,10 @@ impl Calls {
     }
 
     fn latest(&mut self, name: &str) -> Option<&mut Call> {
-        self.calls.iter_mut().rev().find(|call| call.body.call == name)
+        self.calls
+            .iter_mut()
+            .rev()
+            .find(|call| call.body.call == name)
     }
 
     /// Forgets the oldest calls: first those that nothing is expected of, in need the others as well. Gives
@@ -159,8 +200,12 @@ impl Calls {
         let mut items = Vec::new();
         while self.over(KEPT) {
             let settled = self.calls.iter().position(|call| !call.open);
-            let Some(oldest) = settled.or_else(|| self.over(OPEN).then_some(0)) else { break };
-            let Some(gone) = self.calls.remove(oldest) else { break };
+            let Some(oldest) = settled.or_else(|| self.over(OPEN).then_some(0)) else {
+                break;
+            };
+            let Some(gone) = self.calls.remove(oldest) else {
+                break;
+            };
             self.bytes -= gone.bytes();
             if gone.grown {
                 items.push(gone.item());
@@ -214,15 +259,26 @@ impl Patch {
         // `tool_call` has no way to say that a list is empty on purpose.
         let given = |empty: bool| form != Form::Announced || !empty;
         let paths = |locations: Vec<acp::ToolCallLocation>| {
-            locations.into_iter().map(|location| location.path.to_string_lossy().into_owned()).collect()
+            locations
+                .into_iter()
+                .map(|location| location.path.to_string_lossy().into_owned())
+                .collect()
         };
         Some(Self {
             call: update.tool_call_id.to_string(),
             title: fields.title,
-            tool: verbatim.kind.and_then(|kind| serde_json::from_str(kind.get()).ok()),
+            tool: verbatim
+                .kind
+                .and_then(|kind| serde_json::from_str(kind.get()).ok()),
             status: fields.status.and_then(status),
-            content: fields.content.filter(|content| given(content.is_empty())).map(contents),
-            locations: fields.locations.filter(|locations| given(locations.is_empty())).map(paths),
+            content: fields
+                .content
+                .filter(|content| given(content.is_empty()))
+                .map(contents),
+            locations: fields
+                .locations
+                .filter(|locations| given(locations.is_empty()))
+                .map(paths),
             input: verbatim.raw_input.map(|raw| raw.get().to_owned()),
             raw_output: verbatim.raw_output.map(raw_text),
         })
@@ -232,12 +288,18 @@ impl Patch {
         let body = &mut call.body;
         let ended = body.status.ended();
         let mut durable = set(&mut body.title, self.title) | set(&mut body.tool, self.tool);
-        durable |= set(&mut body.status, self.status.filter(|new| new.ended() || !ended));
+        durable |= set(
+            &mut body.status,
+            self.status.filter(|new| new.ended() || !ended),
+        );
         durable |= set(&mut body.locations, self.locations);
         durable |= set(&mut body.input, self.input.map(|input| Some(input.into())));
         let mut output = None;
         if let Some((text, changes)) = self.content {
-            durable |= set(&mut body.changes, Some(changes).filter(|changes| !changes.is_empty()));
+            durable |= set(
+                &mut body.changes,
+                Some(changes).filter(|changes| !changes.is_empty()),
+            );
             if !text.is_empty() {
                 output = Some(Some(text));
                 call.source = OutputSource::Content;
@@ -254,7 +316,10 @@ impl Patch {
             call.body.output = output.map(Text::from);
             from
         });
-        Merged { durable, output_from }
+        Merged {
+            durable,
+            output_from,
+        }
     }
 }
 
@@ -359,8 +424,19 @@ impl Assembler {
         });
         if is_new {
             let item = self.id_of_call(form, &name)?;
-            let (source, span) = (OutputSource::Raw, Some((self.position.line, self.position.line)));
-            self.calls.calls.push_back(Call { item, turn, body: blank(&name), source, open: true, span, grown: false });
+            let (source, span) = (
+                OutputSource::Raw,
+                Some((self.position.line, self.position.line)),
+            );
+            self.calls.calls.push_back(Call {
+                item,
+                turn,
+                body: blank(&name),
+                source,
+                open: true,
+                span,
+                grown: false,
+            });
         }
         self.finish_message_for(form);
         let line = self.position.line;
@@ -416,10 +492,16 @@ impl Assembler {
         }
         self.finish_message();
         let asked = serde_json::from_str::<Asked<'_>>(params.get()).ok();
-        let patch = asked.as_ref().and_then(|asked| Patch::read(asked.tool_call, Form::Asked));
+        let patch = asked
+            .as_ref()
+            .and_then(|asked| Patch::read(asked.tool_call, Form::Asked));
         let (Some(asked), Some(patch)) = (asked, patch) else {
-            self.note(NoteKind::Refused, format!("session/request_permission {params}"));
-            let reply = outgoing::refuse_params(request, "the request names no tool call or no options");
+            self.note(
+                NoteKind::Refused,
+                format!("session/request_permission {params}"),
+            );
+            let reply =
+                outgoing::refuse_params(request, "the request names no tool call or no options");
             return self.out.push(Happening::Reply(reply));
         };
         let options = asked.options.into_iter().map(|option| ApprovalOption {
@@ -429,8 +511,16 @@ impl Assembler {
         });
         let options = options.collect();
         let turn = self.turn();
-        let Some(call) = self.merge(Form::Asked, patch) else { return };
-        let ToolCall { call: name, title, tool, input, .. } = call.body.clone();
+        let Some(call) = self.merge(Form::Asked, patch) else {
+            return;
+        };
+        let ToolCall {
+            call: name,
+            title,
+            tool,
+            input,
+            ..
+        } = call.body.clone();
         // A head of the input would not be the exact thing that is asked for.
         let input = input.and_then(|input| match input {
             Text::Inline(input) => Some(input),
@@ -438,7 +528,16 @@ impl Assembler {
         });
         let item = call.item;
         let request = request.clone();
-        let asked = PermissionRequest { request, item, turn, call: name, title, tool, input, options };
+        let asked = PermissionRequest {
+            request,
+            item,
+            turn,
+            call: name,
+            title,
+            tool,
+            input,
+            options,
+        };
         self.out.push(Happening::PermissionRequested(asked));
     }
 }

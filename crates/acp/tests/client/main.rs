@@ -1,7 +1,9 @@
-//! The client side as pure transitions: lines in, happenings out. No IO, no async, no clock.
+//! The client side as pure transitions: lines in, happenings out. No IO, no async, no clock; except in `roundtrip`,
+//! which talks to the built-in agent.
 
 mod answers;
 mod properties;
 mod restart;
+mod roundtrip;
 mod script;
 mod transcript;

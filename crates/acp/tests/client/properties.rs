@@ -34,14 +34,30 @@ impl Frame {
             fields["content"] = output(text);
         }
         let id = format!("c{}", self.call);
-        if self.announced { call(&id, fields) } else { call_update(&id, fields) }
+        if self.announced {
+            call(&id, fields)
+        } else {
+            call_update(&id, fields)
+        }
     }
 }
 
 fn frame() -> impl Strategy<Value = Frame> {
     let status = prop::sample::select(vec!["pending", "in_progress", "completed", "failed"]);
-    (0..3u8, any::<bool>(), prop::option::of("[a-c]{1,2}"), prop::option::of(status), prop::option::of("[x-z]{1,3}"))
-        .prop_map(|(call, announced, title, status, output)| Frame { call, announced, title, status, output })
+    (
+        0..3u8,
+        any::<bool>(),
+        prop::option::of("[a-c]{1,2}"),
+        prop::option::of(status),
+        prop::option::of("[x-z]{1,3}"),
+    )
+        .prop_map(|(call, announced, title, status, output)| Frame {
+            call,
+            announced,
+            title,
+            status,
+            output,
+        })
 }
 
 /// A line of a turn: calls, texts with and without ids, noise, things that are unknown.
@@ -62,7 +78,9 @@ fn reference(frames: &[Frame]) -> BTreeMap<String, (String, String, String)> {
     let mut calls: BTreeMap<String, (String, String, String)> = BTreeMap::new();
     for frame in frames {
         let fresh = || (String::new(), "pending".to_owned(), String::new());
-        let (title, status, output) = calls.entry(format!("c{}", frame.call)).or_insert_with(fresh);
+        let (title, status, output) = calls
+            .entry(format!("c{}", frame.call))
+            .or_insert_with(fresh);
         if let Some(new) = &frame.title {
             title.clone_from(new);
         }
@@ -208,30 +226,87 @@ fn any_line() -> impl Strategy<Value = Vec<u8>> {
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         "\\PC{0,6}".prop_map(Value::from),
-        prop::sample::select(vec!["text", "tool_call", "plan", "agent_message_chunk", NATIVE, "session/update", "init"])
-            .prop_map(Value::from),
+        prop::sample::select(vec![
+            "text",
+            "tool_call",
+            "plan",
+            "agent_message_chunk",
+            NATIVE,
+            "session/update",
+            "init"
+        ])
+        .prop_map(Value::from),
     ];
     let keys = prop::sample::select(vec![
-        "id", "method", "params", "result", "error", "update", "sessionUpdate", "sessionId", "toolCallId", "content",
-        "type", "text", "status", "title", "entries", "options", "toolCall", "_meta", "messageId", "code", "message",
+        "id",
+        "method",
+        "params",
+        "result",
+        "error",
+        "update",
+        "sessionUpdate",
+        "sessionId",
+        "toolCallId",
+        "content",
+        "type",
+        "text",
+        "status",
+        "title",
+        "entries",
+        "options",
+        "toolCall",
+        "_meta",
+        "messageId",
+        "code",
+        "message",
     ]);
     let tree = leaf.prop_recursive(4, 32, 6, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(keys.clone(), inner, 0..6)
-                .prop_map(|map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Value>()),
+            prop::collection::btree_map(keys.clone(), inner, 0..6).prop_map(|map| map
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect::<Value>()),
         ]
     });
-    let methods = prop::sample::select(vec!["session/update", "session/request_permission", "$/cancel_request", "x"]);
-    let ids = prop::sample::select(vec!["init", "open:new", "open:load", "list:1", "configure:1", "close"]);
+    let methods = prop::sample::select(vec![
+        "session/update",
+        "session/request_permission",
+        "$/cancel_request",
+        "x",
+    ]);
+    let ids = prop::sample::select(vec![
+        "init",
+        "open:new",
+        "open:load",
+        "list:1",
+        "configure:1",
+        "close",
+    ]);
     prop_oneof![
-        prop::collection::vec(any::<u8>().prop_filter("one line", |byte| *byte != b'\n'), 0..40),
+        prop::collection::vec(
+            any::<u8>().prop_filter("one line", |byte| *byte != b'\n'),
+            0..40
+        ),
         tree.clone().prop_map(|tree| tree.to_string().into_bytes()),
-        (methods.clone(), tree.clone()).prop_map(|(method, params)| json!({"method": method, "params": params}).to_string().into_bytes()),
-        (methods, tree.clone()).prop_map(|(method, params)| json!({"id": 1, "method": method, "params": params}).to_string().into_bytes()),
-        (ids, tree.clone()).prop_map(|(id, result)| json!({"id": id, "result": result}).to_string().into_bytes()),
+        (methods.clone(), tree.clone()).prop_map(|(method, params)| {
+            json!({"method": method, "params": params})
+                .to_string()
+                .into_bytes()
+        }),
+        (methods, tree.clone()).prop_map(|(method, params)| {
+            json!({"id": 1, "method": method, "params": params})
+                .to_string()
+                .into_bytes()
+        }),
+        (ids, tree.clone())
+            .prop_map(|(id, result)| json!({"id": id, "result": result}).to_string().into_bytes()),
         tree.clone().prop_map(|tree| update(tree).into_bytes()),
-        tree.prop_map(|tree| call_update("c", json!({"content": tree, "rawInput": tree, "status": tree})).into_bytes()),
+        tree.prop_map(|tree| call_update(
+            "c",
+            json!({"content": tree, "rawInput": tree, "status": tree})
+        )
+        .into_bytes()),
         line().prop_map(String::into_bytes),
     ]
 }
