@@ -17,7 +17,9 @@ use support::{
     wait_gone,
 };
 use throughline_keeper::client::{self, AttachError, Delivery, ReadError};
-use throughline_keeper::{Activity, AgentStatus, Bounds, Exit, ExitReason, FrameState, TreeEnd};
+use throughline_keeper::{
+    Activity, AgentStatus, Bounds, Exit, ExitReason, Frame, FrameState, TreeEnd,
+};
 
 /// Says its own pid and those of a child and of a child in a session of its own, then does `$1`.
 fn family(then: &str) -> String {
@@ -130,15 +132,17 @@ async fn the_lease_runs_while_no_daemon_is_there() {
         ..support::sh("").bounds
     };
     let dir = home.launch_within("a", &family("read x"), bounds).await;
-    let (writer, mut reader) = attach(&dir, 1, 0).await;
-    let pids = family_pids(&mut reader).await;
-    writer.set_busy(Activity::Idle).await.unwrap();
-    let keeper = keeper_pid(&dir);
-    drop((writer, reader));
-    wait_gone(keeper);
+    wait_for_keeper(&dir).await;
+    let left = client::post_mortem(&dir).unwrap();
+    let text = |frame: Frame| String::from_utf8(frame.bytes.to_vec()).unwrap();
+    let frames = left.frames_from(0).unwrap();
+    let pids: Vec<i32> = frames
+        .map(|frame| text(frame.unwrap()).parse().unwrap())
+        .collect();
+    assert_eq!(pids.len(), 3);
     assert_all_gone(&pids);
-    let exit = client::post_mortem(&dir).unwrap().exit.unwrap();
-    assert_eq!(exit.reason, ExitReason::LeaseExpired { lease_secs: 1 });
+    let reason = left.exit.unwrap().reason;
+    assert_eq!(reason, ExitReason::LeaseExpired { lease_secs: 1 });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -166,10 +170,11 @@ async fn a_line_without_end_ends_the_agent() {
         max_frame_bytes: 100_000,
         ..Bounds::default()
     };
-    let script = family("echo fine; head -c 10000000 /dev/zero; read x");
+    let script = family("read go; echo fine; head -c 10000000 /dev/zero; read x");
     let dir = home.launch_within("a", &script, bounds).await;
-    let (_writer, mut reader) = attach(&dir, 1, 0).await;
+    let (writer, mut reader) = attach(&dir, 1, 0).await;
     let pids = family_pids(&mut reader).await;
+    writer.write("go", "go").await.unwrap();
     let (exit, lines) = end(&mut reader).await;
     assert_all_gone(&pids);
     assert_eq!(lines, ["fine"]);
@@ -183,8 +188,9 @@ async fn a_line_without_end_ends_the_agent() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn an_agent_that_closes_its_stdout_is_of_no_more_use() {
     let home = Home::new();
-    let dir = home.launch("a", "exec >&-; exec sleep 1000").await;
-    let (_writer, mut reader) = attach(&dir, 1, 0).await;
+    let dir = home.launch("a", "read go; exec >&-; exec sleep 1000").await;
+    let (writer, mut reader) = attach(&dir, 1, 0).await;
+    writer.write("go", "go").await.unwrap();
     let (exit, _) = end(&mut reader).await;
     assert_eq!(exit.reason, ExitReason::StdoutClosed);
 }

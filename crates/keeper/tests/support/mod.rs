@@ -155,13 +155,26 @@ pub fn kill_9(pid: i32) {
     rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Memory that is this process's alone, in KiB. Clean pages are the program's file, which keepers
-/// share with the daemon.
-pub fn private_kib(pid: i32) -> u64 {
+/// What a process holds in memory, in KiB.
+#[derive(Debug)]
+pub struct Memory {
+    /// Its own: heap, stack, and what it changed of its program.
+    pub anonymous: u64,
+    /// The same and the pages of its program's file that no other process has mapped right now. They
+    /// belong to the page cache, and count as dirty for as long as a fresh build is not written back,
+    /// so nothing is asserted about them.
+    pub private: u64,
+}
+
+pub fn memory_kib(pid: i32) -> Memory {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
-    let dirty = rollup
-        .lines()
-        .find(|line| line.starts_with("Private_Dirty"));
-    let kib = dirty.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-    kib.expect("a size")
+    let sum = |name: &str| {
+        let lines = rollup.lines().filter(|line| line.starts_with(name));
+        let sizes = lines.map(|line| line.split_whitespace().nth(1).unwrap());
+        sizes.map(|size| size.parse::<u64>().unwrap()).sum()
+    };
+    Memory {
+        anonymous: sum("Anonymous:"),
+        private: sum("Private_"),
+    }
 }
