@@ -21,6 +21,8 @@ mod answers;
 mod calls;
 mod ledger;
 mod messages;
+mod patch;
+mod permission;
 mod settings;
 mod updates;
 

@@ -13,7 +13,8 @@ use crate::happening::FailureKind;
 pub struct Quirks {
     /// What the agent wants to see in `clientCapabilities._meta` of `initialize`.
     pub client_meta: Option<Value>,
-    /// JSON pointers into a prompt's answer, at which a failure stands that the stop reason hides.
+    /// JSON pointers into a prompt's answer, at which a failure stands that the stop reason hides. At the same
+    /// place of a `session_info_update` stand warnings, which are kept as notes.
     pub failure_pointers: Vec<String>,
     /// JSON pointers into an error's `data` or a hidden failure, at which a word for the kind stands.
     pub kind_pointers: Vec<String>,
@@ -76,10 +77,16 @@ impl Default for Quirks {
 impl Quirks {
     /// The failure that an answer hides, if it does. A mere warning is none.
     pub(crate) fn hidden_failure<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
+        self.trouble(answer)
+            .find(|trouble| trouble.get("severity").and_then(Value::as_str) != Some("warning"))
+    }
+
+    /// Failures and warnings in the meta data of an answer or an update.
+    pub(crate) fn trouble<'a>(&self, message: &'a Value) -> impl Iterator<Item = &'a Value> {
         self.failure_pointers
             .iter()
-            .filter_map(|pointer| answer.pointer(pointer))
-            .find(|failure| failure.get("severity").and_then(Value::as_str) != Some("warning"))
+            .filter_map(|pointer| message.pointer(pointer))
+            .filter(|trouble| !trouble.is_null())
     }
 
     /// What kind of failure the details speak of.

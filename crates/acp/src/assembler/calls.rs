@@ -7,21 +7,16 @@
 //! - A call holds the safe mark from its first frame until it ends or its turn does. The mark never falls
 //!   between two frames of a call, so that no call is read again in part.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-use agent_client_protocol_schema::v1 as acp;
-use serde::Deserialize;
 use serde_json::value::RawValue;
-use throughline_model::approval::{ApprovalOption, OptionKind};
 use throughline_model::content::Text;
 use throughline_model::ids::{ItemId, TurnId};
-use throughline_model::item::{FileChange, Item, ItemBody, NoteKind, ToolCall, ToolStatus};
+use throughline_model::item::{Item, ItemBody, NoteKind, ToolCall, ToolStatus};
 
 use super::Assembler;
-use crate::happening::{Happening, Live, LiveKind, PermissionRequest, Reason};
-use crate::outgoing;
-use crate::request_id::AgentRequestId;
+use super::patch::Patch;
+use crate::happening::{Happening, Live, LiveKind, Reason};
 
 /// Calls that are kept in mind for late updates, and of how much text.
 const KEPT: Bound = Bound {
@@ -51,18 +46,20 @@ pub(super) enum Form {
     Asked,
 }
 
+/// What a call's output was taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OutputSource {
+pub(super) enum OutputSource {
     Raw,
     Content,
 }
 
+/// A call as far as it is known.
 #[derive(Debug)]
-struct Call {
-    item: ItemId,
+pub(super) struct Call {
+    pub(super) item: ItemId,
     turn: Option<TurnId>,
-    body: ToolCall,
-    source: OutputSource,
+    pub(super) body: ToolCall,
+    pub(super) source: OutputSource,
     /// More is expected of it: it has not ended, nor has its turn.
     open: bool,
     /// Where its first and its latest frame begin; none once the safe mark has passed it.
@@ -80,7 +77,7 @@ impl Call {
         }
     }
 
-    fn output(&self) -> &str {
+    pub(super) fn output(&self) -> &str {
         self.body.output.as_ref().map_or("", Text::head)
     }
 
@@ -219,178 +216,6 @@ impl Calls {
     }
 }
 
-/// What a frame says about a call. What it leaves out is none.
-#[derive(Debug)]
-struct Patch {
-    call: String,
-    title: Option<String>,
-    tool: Option<String>,
-    status: Option<ToolStatus>,
-    content: Option<(String, Vec<FileChange>)>,
-    locations: Option<Vec<String>>,
-    input: Option<String>,
-    raw_output: Option<String>,
-}
-
-/// What a merge did.
-struct Merged {
-    /// Something other than the output differs.
-    durable: bool,
-    /// The output differs, from this byte on.
-    output_from: Option<usize>,
-}
-
-impl Patch {
-    fn read(json: &RawValue, form: Form) -> Option<Self> {
-        /// Read beside the schema's type, to keep what the agent wrote byte for byte.
-        #[derive(Deserialize, Default)]
-        #[serde(rename_all = "camelCase", default)]
-        struct Verbatim<'a> {
-            #[serde(borrow)]
-            kind: Option<&'a RawValue>,
-            #[serde(borrow)]
-            raw_input: Option<&'a RawValue>,
-            #[serde(borrow)]
-            raw_output: Option<&'a RawValue>,
-        }
-        let update: acp::ToolCallUpdate = serde_json::from_str(json.get()).ok()?;
-        let verbatim: Verbatim<'_> = serde_json::from_str(json.get()).unwrap_or_default();
-        let fields = update.fields;
-        // `tool_call` has no way to say that a list is empty on purpose.
-        let given = |empty: bool| form != Form::Announced || !empty;
-        let paths = |locations: Vec<acp::ToolCallLocation>| {
-            locations
-                .into_iter()
-                .map(|location| location.path.to_string_lossy().into_owned())
-                .collect()
-        };
-        Some(Self {
-            call: update.tool_call_id.to_string(),
-            title: fields.title,
-            tool: verbatim
-                .kind
-                .and_then(|kind| serde_json::from_str(kind.get()).ok()),
-            status: fields.status.and_then(status),
-            content: fields
-                .content
-                .filter(|content| given(content.is_empty()))
-                .map(contents),
-            locations: fields
-                .locations
-                .filter(|locations| given(locations.is_empty()))
-                .map(paths),
-            input: verbatim.raw_input.map(|raw| raw.get().to_owned()),
-            raw_output: verbatim.raw_output.map(raw_text),
-        })
-    }
-
-    fn merge(self, call: &mut Call) -> Merged {
-        let body = &mut call.body;
-        let ended = body.status.ended();
-        let mut durable = set(&mut body.title, self.title) | set(&mut body.tool, self.tool);
-        durable |= set(
-            &mut body.status,
-            self.status.filter(|new| new.ended() || !ended),
-        );
-        durable |= set(&mut body.locations, self.locations);
-        durable |= set(&mut body.input, self.input.map(|input| Some(input.into())));
-        let mut output = None;
-        if let Some((text, changes)) = self.content {
-            durable |= set(
-                &mut body.changes,
-                Some(changes).filter(|changes| !changes.is_empty()),
-            );
-            if !text.is_empty() {
-                output = Some(Some(text));
-                call.source = OutputSource::Content;
-            } else if call.source == OutputSource::Content {
-                output = Some(None);
-                call.source = OutputSource::Raw;
-            }
-        }
-        if let Some(raw) = self.raw_output.filter(|_| call.source == OutputSource::Raw) {
-            output = Some(Some(raw));
-        }
-        let output_from = output.and_then(|output| {
-            let from = differs_from(call.output(), output.as_deref().unwrap_or_default());
-            call.body.output = output.map(Text::from);
-            from
-        });
-        Merged {
-            durable,
-            output_from,
-        }
-    }
-}
-
-fn set<T: PartialEq>(slot: &mut T, new: Option<T>) -> bool {
-    match new {
-        Some(new) if *slot != new => {
-            *slot = new;
-            true
-        }
-        _ => false,
-    }
-}
-
-/// Where a text begins to differ: at its end if it only grew, else at its beginning.
-fn differs_from(before: &str, after: &str) -> Option<usize> {
-    if before == after {
-        None
-    } else if after.starts_with(before) {
-        Some(before.len())
-    } else {
-        Some(0)
-    }
-}
-
-fn status(status: acp::ToolCallStatus) -> Option<ToolStatus> {
-    match status {
-        acp::ToolCallStatus::Pending => Some(ToolStatus::Pending),
-        acp::ToolCallStatus::InProgress => Some(ToolStatus::InProgress),
-        acp::ToolCallStatus::Completed => Some(ToolStatus::Completed),
-        acp::ToolCallStatus::Failed => Some(ToolStatus::Failed),
-        _ => None,
-    }
-}
-
-fn raw_text(raw: &RawValue) -> String {
-    serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
-}
-
-fn contents(contents: Vec<acp::ToolCallContent>) -> (String, Vec<FileChange>) {
-    let mut texts = Vec::new();
-    let mut changes = Vec::new();
-    for content in contents {
-        match content {
-            acp::ToolCallContent::Content(content) => texts.push(words(content.content)),
-            acp::ToolCallContent::Diff(diff) => changes.push(FileChange {
-                path: diff.path.to_string_lossy().into_owned(),
-                before: diff.old_text.map(Text::from),
-                after: diff.new_text.into(),
-            }),
-            // We offer no terminals, so there is nothing behind the id of one.
-            _ => {}
-        }
-    }
-    (texts.join("\n"), changes)
-}
-
-fn words(block: acp::ContentBlock) -> String {
-    match block {
-        acp::ContentBlock::Text(text) => text.text,
-        acp::ContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
-        acp::ContentBlock::Image(image) => format!("[{}]", image.mime_type),
-        acp::ContentBlock::Audio(audio) => format!("[{}]", audio.mime_type),
-        acp::ContentBlock::Resource(resource) => match resource.resource {
-            acp::EmbeddedResourceResource::TextResourceContents(text) => text.text,
-            acp::EmbeddedResourceResource::BlobResourceContents(blob) => format!("[{}]", blob.uri),
-            _ => String::new(),
-        },
-        _ => String::new(),
-    }
-}
-
 impl Assembler {
     pub(super) fn tool(&mut self, form: Form, update: &RawValue) {
         let Some(patch) = Patch::read(update, form) else {
@@ -410,7 +235,7 @@ impl Assembler {
 
     /// Merges a patch into its call and tells what changed. None if the call is one that was forgotten: its
     /// item must not be replaced by what a late update alone says.
-    fn merge(&mut self, form: Form, patch: Patch) -> Option<&Call> {
+    pub(super) fn merge(&mut self, form: Form, patch: Patch) -> Option<&Call> {
         for item in self.calls.forget() {
             self.record(item);
         }
@@ -473,73 +298,6 @@ impl Assembler {
             Some(self.id_here(&format!("call:{name}")))
         }
     }
-
-    pub(super) fn asked(&mut self, request: &AgentRequestId, params: &RawValue) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Asked<'a> {
-            #[serde(borrow)]
-            tool_call: &'a RawValue,
-            options: Vec<Offered<'a>>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Offered<'a> {
-            option_id: String,
-            name: String,
-            #[serde(borrow, default)]
-            kind: Cow<'a, str>,
-        }
-        self.finish_message();
-        let asked = serde_json::from_str::<Asked<'_>>(params.get()).ok();
-        let patch = asked
-            .as_ref()
-            .and_then(|asked| Patch::read(asked.tool_call, Form::Asked));
-        let (Some(asked), Some(patch)) = (asked, patch) else {
-            self.note(
-                NoteKind::Refused,
-                format!("session/request_permission {params}"),
-            );
-            let reply =
-                outgoing::refuse_params(request, "the request names no tool call or no options");
-            return self.out.push(Happening::Reply(reply));
-        };
-        let options = asked.options.into_iter().map(|option| ApprovalOption {
-            id: option.option_id,
-            name: option.name,
-            kind: option_kind(&option.kind),
-        });
-        let options = options.collect();
-        let turn = self.turn();
-        let Some(call) = self.merge(Form::Asked, patch) else {
-            return;
-        };
-        let ToolCall {
-            call: name,
-            title,
-            tool,
-            input,
-            ..
-        } = call.body.clone();
-        // A head of the input would not be the exact thing that is asked for.
-        let input = input.and_then(|input| match input {
-            Text::Inline(input) => Some(input),
-            Text::Blob { .. } => None,
-        });
-        let item = call.item;
-        let request = request.clone();
-        let asked = PermissionRequest {
-            request,
-            item,
-            turn,
-            call: name,
-            title,
-            tool,
-            input,
-            options,
-        };
-        self.out.push(Happening::PermissionRequested(asked));
-    }
 }
 
 fn blank(name: &str) -> ToolCall {
@@ -552,15 +310,5 @@ fn blank(name: &str) -> ToolCall {
         output: None,
         changes: Vec::new(),
         locations: Vec::new(),
-    }
-}
-
-fn option_kind(kind: &str) -> OptionKind {
-    match kind {
-        "allow_once" => OptionKind::AllowOnce,
-        "allow_always" => OptionKind::AllowAlways,
-        "reject_once" => OptionKind::RejectOnce,
-        "reject_always" => OptionKind::RejectAlways,
-        _ => OptionKind::Other,
     }
 }

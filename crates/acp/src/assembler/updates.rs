@@ -102,10 +102,15 @@ impl Assembler {
         match info.title {
             MaybeUndefined::Value(title) => self.out.push(Happening::TitleChanged(Some(title))),
             MaybeUndefined::Null => self.out.push(Happening::TitleChanged(None)),
-            // Agents put warnings and much else into the meta data of this update.
-            MaybeUndefined::Undefined if info.meta.is_some() => self.unknown(update),
+            MaybeUndefined::Undefined if self.carries_trouble(update) => self.unknown(update),
             MaybeUndefined::Undefined => self.out.push(Happening::Passed(Reason::Unchanged)),
         }
+    }
+
+    /// Agents put warnings, and much that only their own client knows, into this update's meta data.
+    fn carries_trouble(&self, update: &RawValue) -> bool {
+        let update = serde_json::from_str(update.get()).unwrap_or_default();
+        self.quirks.trouble(&update).next().is_some()
     }
 }
 

@@ -236,6 +236,7 @@ fn why_a_turn_failed() {
             hidden(json!({"category": "service", "severity": "warning", "title": "reconnected"})),
             "turn EndTurn",
         ),
+        (hidden(Value::Null), "turn EndTurn"),
         (
             open(json!({"code": -32000, "message": "log in"})),
             "turn Auth -32000: log in",
@@ -378,4 +379,17 @@ fn what_the_session_is_changes() {
         ),
         (Some(5), Some(10), Some("0.12 USD"))
     );
+}
+
+#[test]
+fn a_warning_in_meta_data_is_kept_and_other_meta_data_is_not() {
+    let info = |air: Value| {
+        let meta = json!({"jetbrains": {"air": air}});
+        update(json!({"sessionUpdate": "session_info_update", "_meta": meta}))
+    };
+    let warning = json!({"sessionFailure": {"severity": "warning", "title": "Reconnecting 1/5"}});
+    assert!(told(in_turn(), [info(warning)])[0].starts_with("note UnknownUpdate"));
+    for silent in [json!({"sessionFailure": null}), json!({"goal": "x"})] {
+        assert_eq!(told(in_turn(), [info(silent)]), ["Passed(Unchanged)"]);
+    }
 }

@@ -219,56 +219,30 @@ fn in_good_order(lines: Vec<String>) -> Vec<String> {
     kept
 }
 
-/// Bytes, JSON, and messages that are nearly right.
-fn any_line() -> impl Strategy<Value = Vec<u8>> {
+/// Any JSON, of words that mean something in some place.
+fn tree() -> impl Strategy<Value = Value> + Clone {
+    const WORDS: &str = "text tool_call plan agent_message_chunk native-1 session/update init";
+    const KEYS: &str = "id method params result error update sessionUpdate sessionId toolCallId content type text \
+                        status title entries options toolCall _meta messageId code message";
+    let word = |words: &'static str| prop::sample::select(words.split(' ').collect::<Vec<_>>());
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         "\\PC{0,6}".prop_map(Value::from),
-        prop::sample::select(vec![
-            "text",
-            "tool_call",
-            "plan",
-            "agent_message_chunk",
-            NATIVE,
-            "session/update",
-            "init"
-        ])
-        .prop_map(Value::from),
+        word(WORDS).prop_map(Value::from),
     ];
-    let keys = prop::sample::select(vec![
-        "id",
-        "method",
-        "params",
-        "result",
-        "error",
-        "update",
-        "sessionUpdate",
-        "sessionId",
-        "toolCallId",
-        "content",
-        "type",
-        "text",
-        "status",
-        "title",
-        "entries",
-        "options",
-        "toolCall",
-        "_meta",
-        "messageId",
-        "code",
-        "message",
-    ]);
-    let tree = leaf.prop_recursive(4, 32, 6, move |inner| {
+    leaf.prop_recursive(4, 32, 6, move |inner| {
+        let pairs = prop::collection::vec((word(KEYS), inner.clone()), 0..6);
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(keys.clone(), inner, 0..6).prop_map(|map| map
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect::<Value>()),
+            prop::collection::vec(inner, 0..4).prop_map(Value::from),
+            pairs.prop_map(|pairs| pairs.into_iter().collect::<Value>()),
         ]
-    });
+    })
+}
+
+/// Bytes, JSON, and messages that are nearly right.
+fn any_line() -> impl Strategy<Value = Vec<u8>> {
     let methods = prop::sample::select(vec![
         "session/update",
         "session/request_permission",
@@ -281,32 +255,28 @@ fn any_line() -> impl Strategy<Value = Vec<u8>> {
         "open:load",
         "list:1",
         "configure:1",
-        "close",
     ]);
-    prop_oneof![
-        prop::collection::vec(
-            any::<u8>().prop_filter("one line", |byte| *byte != b'\n'),
-            0..40
-        ),
-        tree.clone().prop_map(|tree| tree.to_string().into_bytes()),
-        (methods.clone(), tree.clone()).prop_map(|(method, params)| {
-            json!({"method": method, "params": params})
-                .to_string()
-                .into_bytes()
-        }),
-        (methods, tree.clone()).prop_map(|(method, params)| {
-            json!({"id": 1, "method": method, "params": params})
-                .to_string()
-                .into_bytes()
-        }),
-        (ids, tree.clone())
-            .prop_map(|(id, result)| json!({"id": id, "result": result}).to_string().into_bytes()),
-        tree.clone().prop_map(|tree| update(tree).into_bytes()),
-        tree.prop_map(|tree| call_update(
+    let request = (methods.clone(), tree())
+        .prop_map(|(method, params)| json!({"id": 1, "method": method, "params": params}));
+    let notification =
+        (methods, tree()).prop_map(|(method, params)| json!({"method": method, "params": params}));
+    let response = (ids, tree()).prop_map(|(id, result)| json!({"id": id, "result": result}));
+    let call = tree().prop_map(|tree| {
+        call_update(
             "c",
-            json!({"content": tree, "rawInput": tree, "status": tree})
+            json!({"content": tree, "rawInput": tree, "status": tree}),
         )
-        .into_bytes()),
-        line().prop_map(String::into_bytes),
+    });
+    let json = prop_oneof![tree(), request, notification, response];
+    let byte = any::<u8>().prop_filter("one line", |byte| *byte != b'\n');
+    let text = prop_oneof![
+        4 => json.prop_map(|json| json.to_string()),
+        1 => tree().prop_map(update),
+        1 => call,
+        1 => line(),
+    ];
+    prop_oneof![
+        1 => prop::collection::vec(byte, 0..40),
+        4 => text.prop_map(String::into_bytes),
     ]
 }

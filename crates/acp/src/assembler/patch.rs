@@ -1,0 +1,181 @@
+//! What one frame says about a tool call, and how it changes what was known.
+
+use agent_client_protocol_schema::v1 as acp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use throughline_model::content::Text;
+use throughline_model::item::{FileChange, ToolStatus};
+
+use super::calls::{Call, Form, OutputSource};
+
+/// What a frame says about a call. What it leaves out is none.
+#[derive(Debug)]
+pub(super) struct Patch {
+    pub(super) call: String,
+    title: Option<String>,
+    tool: Option<String>,
+    status: Option<ToolStatus>,
+    content: Option<(String, Vec<FileChange>)>,
+    locations: Option<Vec<String>>,
+    input: Option<String>,
+    raw_output: Option<String>,
+}
+
+/// What a merge did.
+pub(super) struct Merged {
+    /// Something other than the output differs.
+    pub(super) durable: bool,
+    /// The output differs, from this byte on.
+    pub(super) output_from: Option<usize>,
+}
+
+impl Patch {
+    pub(super) fn read(json: &RawValue, form: Form) -> Option<Self> {
+        /// Read beside the schema's type, to keep what the agent wrote byte for byte.
+        #[derive(Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Verbatim<'a> {
+            #[serde(borrow)]
+            kind: Option<&'a RawValue>,
+            #[serde(borrow)]
+            raw_input: Option<&'a RawValue>,
+            #[serde(borrow)]
+            raw_output: Option<&'a RawValue>,
+        }
+        let update: acp::ToolCallUpdate = serde_json::from_str(json.get()).ok()?;
+        let verbatim: Verbatim<'_> = serde_json::from_str(json.get()).unwrap_or_default();
+        let fields = update.fields;
+        // `tool_call` has no way to say that a list is empty on purpose.
+        let given = |empty: bool| form != Form::Announced || !empty;
+        let paths = |locations: Vec<acp::ToolCallLocation>| {
+            locations
+                .into_iter()
+                .map(|location| location.path.to_string_lossy().into_owned())
+                .collect()
+        };
+        Some(Self {
+            call: update.tool_call_id.to_string(),
+            title: fields.title,
+            tool: verbatim
+                .kind
+                .and_then(|kind| serde_json::from_str(kind.get()).ok()),
+            status: fields.status.and_then(status),
+            content: fields
+                .content
+                .filter(|content| given(content.is_empty()))
+                .map(contents),
+            locations: fields
+                .locations
+                .filter(|locations| given(locations.is_empty()))
+                .map(paths),
+            input: verbatim.raw_input.map(|raw| raw.get().to_owned()),
+            raw_output: verbatim.raw_output.map(raw_text),
+        })
+    }
+
+    pub(super) fn merge(self, call: &mut Call) -> Merged {
+        let body = &mut call.body;
+        let ended = body.status.ended();
+        let mut durable = set(&mut body.title, self.title) | set(&mut body.tool, self.tool);
+        durable |= set(
+            &mut body.status,
+            self.status.filter(|new| new.ended() || !ended),
+        );
+        durable |= set(&mut body.locations, self.locations);
+        durable |= set(&mut body.input, self.input.map(|input| Some(input.into())));
+        let mut output = None;
+        if let Some((text, changes)) = self.content {
+            durable |= set(
+                &mut body.changes,
+                Some(changes).filter(|changes| !changes.is_empty()),
+            );
+            if !text.is_empty() {
+                output = Some(Some(text));
+                call.source = OutputSource::Content;
+            } else if call.source == OutputSource::Content {
+                output = Some(None);
+                call.source = OutputSource::Raw;
+            }
+        }
+        if let Some(raw) = self.raw_output.filter(|_| call.source == OutputSource::Raw) {
+            output = Some(Some(raw));
+        }
+        let output_from = output.and_then(|output| {
+            let from = differs_from(call.output(), output.as_deref().unwrap_or_default());
+            call.body.output = output.map(Text::from);
+            from
+        });
+        Merged {
+            durable,
+            output_from,
+        }
+    }
+}
+
+fn set<T: PartialEq>(slot: &mut T, new: Option<T>) -> bool {
+    match new {
+        Some(new) if *slot != new => {
+            *slot = new;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Where a text begins to differ: at its end if it only grew, else at its beginning.
+fn differs_from(before: &str, after: &str) -> Option<usize> {
+    if before == after {
+        None
+    } else if after.starts_with(before) {
+        Some(before.len())
+    } else {
+        Some(0)
+    }
+}
+
+fn status(status: acp::ToolCallStatus) -> Option<ToolStatus> {
+    match status {
+        acp::ToolCallStatus::Pending => Some(ToolStatus::Pending),
+        acp::ToolCallStatus::InProgress => Some(ToolStatus::InProgress),
+        acp::ToolCallStatus::Completed => Some(ToolStatus::Completed),
+        acp::ToolCallStatus::Failed => Some(ToolStatus::Failed),
+        _ => None,
+    }
+}
+
+fn raw_text(raw: &RawValue) -> String {
+    serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
+}
+
+fn contents(contents: Vec<acp::ToolCallContent>) -> (String, Vec<FileChange>) {
+    let mut texts = Vec::new();
+    let mut changes = Vec::new();
+    for content in contents {
+        match content {
+            acp::ToolCallContent::Content(content) => texts.push(words(content.content)),
+            acp::ToolCallContent::Diff(diff) => changes.push(FileChange {
+                path: diff.path.to_string_lossy().into_owned(),
+                before: diff.old_text.map(Text::from),
+                after: diff.new_text.into(),
+            }),
+            // We offer no terminals, so there is nothing behind the id of one.
+            _ => {}
+        }
+    }
+    (texts.join("\n"), changes)
+}
+
+fn words(block: acp::ContentBlock) -> String {
+    match block {
+        acp::ContentBlock::Text(text) => text.text,
+        acp::ContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
+        acp::ContentBlock::Image(image) => format!("[{}]", image.mime_type),
+        acp::ContentBlock::Audio(audio) => format!("[{}]", audio.mime_type),
+        acp::ContentBlock::Resource(resource) => match resource.resource {
+            acp::EmbeddedResourceResource::TextResourceContents(text) => text.text,
+            acp::EmbeddedResourceResource::BlobResourceContents(blob) => format!("[{}]", blob.uri),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
