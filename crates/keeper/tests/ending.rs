@@ -61,7 +61,7 @@ async fn an_agents_death_takes_its_tree_along() {
     assert_eq!(exit.tree, TreeEnd::Confirmed);
     let left = client::post_mortem(&dir).unwrap();
     assert_eq!(left.exit, Some(exit));
-    client::remove(&dir).await.unwrap();
+    client::remove_ended(&dir).await.unwrap();
     assert!(!dir.exists());
 }
 
@@ -309,7 +309,9 @@ async fn what_runs_can_be_named() {
     assert!(kept[1].keeper_pid.is_some() && kept[1].exit.is_none());
     assert!(client::is_live(&dir).unwrap());
     assert!(matches!(
-        client::remove(&dir).await,
+        client::remove(&dir),
         Err(client::RemoveError::Live)
     ));
+    let refused = client::remove_ended(&dir).await;
+    assert!(matches!(refused, Err(client::RemoveError::Live)));
 }

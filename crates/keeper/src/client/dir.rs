@@ -116,19 +116,27 @@ pub fn list(keepers_root: &Path) -> Result<Vec<Kept>, DirError> {
     Ok(found)
 }
 
-/// Deletes what a keeper left, once it is gone; one that is on its way out is waited for. Deleting
-/// twice is fine.
-pub async fn remove(dir: &Path) -> Result<(), RemoveError> {
-    let deadline = Instant::now() + PATIENCE;
-    while lock::holder(dir)?.is_some() {
-        let ended = Exit::load(dir)?.is_some();
-        if !ended || Instant::now() >= deadline {
-            return Err(RemoveError::Live);
-        }
-        sleep(RETRY).await;
+/// Deletes what a keeper left, if it is gone. Deleting twice is fine.
+pub fn remove(dir: &Path) -> Result<(), RemoveError> {
+    if lock::holder(dir)?.is_some() {
+        return Err(RemoveError::Live);
     }
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+/// As [`remove`], right after [`super::Happening::Exited`]: waits a moment for a keeper whose end is
+/// written down and which is only on its way out. One that still runs an agent is not waited for.
+pub async fn remove_ended(dir: &Path) -> Result<(), RemoveError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match remove(dir) {
+            Err(RemoveError::Live) if Exit::load(dir)?.is_some() && Instant::now() < deadline => {
+                sleep(RETRY).await;
+            }
+            outcome => return outcome,
+        }
     }
 }

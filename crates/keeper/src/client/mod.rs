@@ -14,6 +14,8 @@ mod sweep;
 pub use attach::{
     AttachError, CallError, Delivery, Happening, ReadError, Reader, WriteError, Writer, attach,
 };
-pub use dir::{DirError, Kept, PostMortem, RemoveError, is_live, list, post_mortem, remove};
+pub use dir::{
+    DirError, Kept, PostMortem, RemoveError, is_live, list, post_mortem, remove, remove_ended,
+};
 pub use launch::{LaunchError, launch};
 pub use sweep::{SweepError, SweptOrphans, sweep, sweep_dir};
