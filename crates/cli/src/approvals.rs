@@ -1,0 +1,89 @@
+//! Deciding an approval from a shell: found by a unique beginning of its id, decided with the digest of
+//! what was shown.
+
+use throughline_api::approval::{Approval, DecideApproval};
+use throughline_api::client::Client;
+use uuid::Uuid;
+
+use crate::approval_view;
+use crate::commands::Context;
+use crate::daemon::Daemon;
+use crate::failure::{Failure, Outcome};
+use crate::safe_text::safe_line;
+
+/// Fewer characters could be meant for anything.
+const MIN_PREFIX: usize = 6;
+
+/// A person's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    Allow,
+    Deny,
+}
+
+/// Shows the request and gives the person's word on it.
+pub(crate) async fn decide(
+    context: &Context,
+    daemon: &Daemon,
+    id: &str,
+    word: Word,
+    reason: Option<String>,
+) -> Outcome {
+    let approval = find(&daemon.client, id).await?;
+    let option = match word {
+        Word::Allow => "allow",
+        Word::Deny => "deny",
+    };
+    let decision = DecideApproval {
+        option: option.to_owned(),
+        digest: approval.digest.clone(),
+        reason,
+    };
+    let decided = daemon
+        .client
+        .decide_approval(approval.id, &decision)
+        .await?;
+    let output = context.output;
+    output.document(&decided, || {
+        let done = match word {
+            Word::Allow => "approved",
+            Word::Deny => "denied",
+        };
+        let key = safe_line(&approval.task.key).into_owned();
+        format!(
+            "{}{done}; watch it with: tl show {key} --follow\n",
+            approval_view::request(output, &approval)
+        )
+    })
+}
+
+async fn find(client: &Client, id: &str) -> Outcome<Approval> {
+    if let Ok(whole) = id.parse::<Uuid>() {
+        return Ok(client.approval(whole).await?);
+    }
+    let short = id.to_lowercase();
+    if short.len() < MIN_PREFIX {
+        return Err(Failure::new(
+            "bad_id",
+            format!("`{id}` is too short: at least {MIN_PREFIX} characters of the id are needed"),
+        )
+        .hint("`tl status` shows what waits, with its id"));
+    }
+    let pending = client.approvals().await?.approvals;
+    let mut fitting = pending
+        .into_iter()
+        .filter(|approval| approval.id.to_string().starts_with(&short));
+    match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(Failure::new(
+            "not_found",
+            format!("no approval that waits has an id that starts with `{id}`"),
+        )
+        .hint("`tl status` shows what waits, with its id")),
+        (Some(_), Some(_)) => Err(Failure::new(
+            "ambiguous_id",
+            format!("more than one approval has an id that starts with `{id}`"),
+        )
+        .hint("give more of the id")),
+    }
+}

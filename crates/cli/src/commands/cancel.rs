@@ -1,0 +1,19 @@
+//! `tl cancel`: stop the running turn; the task and its session stay.
+
+use super::Context;
+use crate::failure::Outcome;
+use crate::task_change;
+
+/// Stop what runs on a task; what was done stays
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which task
+    #[arg(value_name = "KEY")]
+    key: String,
+}
+
+pub(super) async fn run(context: Context, args: Args) -> Outcome {
+    let daemon = context.daemon().await?;
+    let change = daemon.client.cancel(&args.key).await?;
+    task_change::print(context.output, &change, "is told to stop")
+}

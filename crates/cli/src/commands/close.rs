@@ -1,0 +1,19 @@
+//! `tl close`: the person is done with a task; any follow-up reopens it.
+
+use super::Context;
+use crate::failure::Outcome;
+use crate::task_change;
+
+/// Be done with a task; saying something to it reopens it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which task
+    #[arg(value_name = "KEY")]
+    key: String,
+}
+
+pub(super) async fn run(context: Context, args: Args) -> Outcome {
+    let daemon = context.daemon().await?;
+    let change = daemon.client.close(&args.key).await?;
+    task_change::print(context.output, &change, "closed")
+}

@@ -1,0 +1,19 @@
+//! `tl fresh`: the next turn starts without the agent's context; the task stays.
+
+use super::Context;
+use crate::failure::Outcome;
+use crate::task_change;
+
+/// Drop the agent's context; the task, its plan and its notes stay
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which task
+    #[arg(value_name = "KEY")]
+    key: String,
+}
+
+pub(super) async fn run(context: Context, args: Args) -> Outcome {
+    let daemon = context.daemon().await?;
+    let change = daemon.client.fresh(&args.key).await?;
+    task_change::print(context.output, &change, "starts over with its next message")
+}

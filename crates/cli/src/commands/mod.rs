@@ -1,0 +1,147 @@
+//! The commands: one file each, whose doc comments are the help texts.
+//!
+//! This file owns the list and the routing, nothing else. Commands that need the daemon get it from
+//! [`Context::daemon`], which starts one if none runs.
+
+mod add;
+mod agent;
+mod agents;
+mod approve;
+mod cancel;
+mod close;
+mod completions;
+mod deny;
+mod doctor;
+mod down;
+mod fresh;
+mod keep;
+mod note;
+mod project;
+mod reopen;
+mod retry;
+mod say;
+mod serve;
+mod show;
+mod stand;
+mod status;
+mod tasks;
+mod up;
+
+use std::future::Future;
+
+use clap::{Parser, Subcommand};
+use throughline_engine::Home;
+
+use crate::daemon::{self, Daemon};
+use crate::failure::{Failure, Outcome};
+use crate::home;
+use crate::output::{Format, Output};
+
+/// Throughline remembers work, not sessions: coding agents whose tasks go on where they ended
+///
+/// Without a command it says where things stand: what needs you, what runs, what rests.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tl",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+#[command(after_help = "Start with: tl say \"plan look around; write notes\"")]
+pub(crate) struct Cli {
+    /// Print JSON instead of text: one document, or one per line for streams
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Say(say::Args),
+    Status(status::Args),
+    Tasks(tasks::Args),
+    Show(show::Args),
+    Approve(approve::Args),
+    Deny(deny::Args),
+    Cancel(cancel::Args),
+    Retry(retry::Args),
+    Close(close::Args),
+    Reopen(reopen::Args),
+    Fresh(fresh::Args),
+    Add(add::Args),
+    Note(note::Args),
+    Project(project::Args),
+    Agents(agents::Args),
+    Doctor(doctor::Args),
+    Up(up::Args),
+    Down(down::Args),
+    Serve(serve::Args),
+    Completions(completions::Args),
+    Agent(agent::Args),
+    Keep(keep::Args),
+}
+
+/// What a client command works with.
+pub(crate) struct Context {
+    pub(crate) output: Output,
+    pub(crate) home: Home,
+}
+
+impl Context {
+    /// The daemon of this home; started if none runs, replaced if it is older than this build.
+    pub(crate) async fn daemon(&self) -> Outcome<Daemon> {
+        daemon::reach(&self.home).await
+    }
+}
+
+/// Runs one command.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    let output = Output::of_process(if cli.json { Format::Json } else { Format::Text });
+    let command = match cli.command {
+        None => return client(output, stand::run),
+        Some(command) => command,
+    };
+    match command {
+        // These three set up their own process.
+        Command::Keep(args) => keep::run(&args),
+        Command::Serve(args) => serve::run(&args, output),
+        Command::Agent(args) => agent::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Say(args) => client(output, |context| say::run(context, args)),
+        Command::Status(args) => client(output, |context| status::run(context, args)),
+        Command::Tasks(args) => client(output, |context| tasks::run(context, args)),
+        Command::Show(args) => client(output, |context| show::run(context, args)),
+        Command::Approve(args) => client(output, |context| approve::run(context, args)),
+        Command::Deny(args) => client(output, |context| deny::run(context, args)),
+        Command::Cancel(args) => client(output, |context| cancel::run(context, args)),
+        Command::Retry(args) => client(output, |context| retry::run(context, args)),
+        Command::Close(args) => client(output, |context| close::run(context, args)),
+        Command::Reopen(args) => client(output, |context| reopen::run(context, args)),
+        Command::Fresh(args) => client(output, |context| fresh::run(context, args)),
+        Command::Add(args) => client(output, |context| add::run(context, args)),
+        Command::Note(args) => client(output, |context| note::run(context, args)),
+        Command::Project(args) => client(output, |context| project::run(context, args)),
+        Command::Agents(args) => client(output, |context| agents::run(context, args)),
+        Command::Doctor(args) => client(output, |context| doctor::run(context, args)),
+        Command::Up(args) => client(output, |context| up::run(context, args)),
+        Command::Down(args) => client(output, |context| down::run(context, args)),
+    }
+}
+
+/// Runs a client command on one thread.
+fn client<F: Future<Output = Outcome>>(
+    output: Output,
+    command: impl FnOnce(Context) -> F,
+) -> Outcome {
+    let home = home::resolve()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::from)?;
+    let outcome = runtime.block_on(command(Context { output, home }));
+    // A thread that still reads stdin must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}

@@ -1,0 +1,19 @@
+//! `tl reopen`: go on with a closed task.
+
+use super::Context;
+use crate::failure::Outcome;
+use crate::task_change;
+
+/// Go on with a task that was closed
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which task
+    #[arg(value_name = "KEY")]
+    key: String,
+}
+
+pub(super) async fn run(context: Context, args: Args) -> Outcome {
+    let daemon = context.daemon().await?;
+    let change = daemon.client.reopen(&args.key).await?;
+    task_change::print(context.output, &change, "reopened")
+}

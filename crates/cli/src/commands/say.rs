@@ -1,0 +1,184 @@
+//! `tl say`: a message from this terminal, and the turn that comes of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use throughline_api::client::ClientError;
+use throughline_api::message::{Override, SendMessage, SentMessage};
+use throughline_api::project::{Channel, OpenConversation, Project};
+use throughline_api::task::Role;
+use throughline_model::ids::{ConversationId, Id as _};
+use uuid::Uuid;
+
+use super::Context;
+use crate::daemon::{Daemon, is_departure};
+use crate::decision_view;
+use crate::failure::{Failure, Outcome};
+use crate::message_content;
+use crate::place;
+use crate::role::RoleArg;
+use crate::stream::{Aim, follow, tagged};
+
+/// How often a message is sent again when the daemon goes away in between. It has one effect.
+const TRIES: usize = 5;
+
+/// Say something: a follow-up goes on where the last turn ended
+///
+/// Without flags it goes to the task that this terminal's conversation is about, or starts one. The turn
+/// is shown until it ends or needs someone; Ctrl-C only stops watching.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The words; `-` reads them from stdin
+    #[arg(required_unless_present = "attach", value_name = "TEXT")]
+    text: Vec<OsString>,
+    /// Say it in this conversation: an id, or any name of your choice in this project
+    #[arg(long, value_name = "C")]
+    conversation: Option<String>,
+    /// Say it to this task
+    #[arg(long, value_name = "KEY", conflicts_with = "new")]
+    task: Option<String>,
+    /// Start a new task with it
+    #[arg(long)]
+    new: bool,
+    /// Say it to this agent
+    #[arg(long, value_name = "A")]
+    agent: Option<String>,
+    /// Say it to whoever has this role
+    #[arg(long, value_name = "R")]
+    role: Option<RoleArg>,
+    /// In this project, wherever you are: its name or folder
+    #[arg(long, value_name = "P")]
+    project: Option<String>,
+    /// Send files along
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    attach: Vec<PathBuf>,
+    /// Return at once instead of watching
+    #[arg(long)]
+    detach: bool,
+    /// Stop what the agent is doing, and do this first
+    #[arg(long)]
+    interrupt: bool,
+}
+
+pub(super) async fn run(context: Context, args: Args) -> Outcome {
+    let text = message_content::text(&args.text)?;
+    let files = message_content::read_files(&args.attach)?;
+    let mut daemon = context.daemon().await?;
+    let project = project(&context, &daemon, &args).await?;
+    let conversation = conversation(&daemon, &args, project.as_ref()).await?;
+    let message = SendMessage {
+        content: message_content::blocks(&daemon.client, text, files).await?,
+        stated: Some(stated(&args, project.as_ref())),
+        interrupt: args.interrupt,
+        ..SendMessage::default()
+    };
+    let after = daemon.client.status().await?.cursor;
+    let sent = send(&context, &mut daemon, conversation, &message).await?;
+    context.output.json(&tagged("sent", &sent)?)?;
+    let Some(task) = sent.task.clone() else {
+        return context.output.line(&decision_view::bare(&sent.decision));
+    };
+    let state = daemon.client.task(&task.id.to_string()).await?;
+    let line = decision_view::line(context.output, &sent, &state);
+    context.output.piece(&line)?;
+    if args.detach {
+        return Ok(());
+    }
+    let aim = Aim {
+        task,
+        input: sent.input.id,
+        turn: sent.turn,
+        after,
+    };
+    follow(&context, &daemon, aim).await
+}
+
+fn stated(args: &Args, project: Option<&Project>) -> Override {
+    Override {
+        task: args.task.clone(),
+        new: args.new,
+        agent: args.agent.clone(),
+        role: args.role.map(Role::from),
+        project: project.map(|project| project.id.to_string()),
+    }
+}
+
+/// From the flags, from the task, or from where this is typed.
+async fn project(context: &Context, daemon: &Daemon, args: &Args) -> Outcome<Option<Project>> {
+    let client = &daemon.client;
+    if let Some(name) = &args.project {
+        return Ok(Some(place::named(client, name).await?));
+    }
+    if let Some(key) = &args.task {
+        let task = client.task(key).await?;
+        return Ok(Some(place::of_id(client, task.summary.project.id).await?));
+    }
+    // A conversation that was named by its id has its own project.
+    if args.conversation.as_deref().is_some_and(is_id) {
+        return place::here(client).await;
+    }
+    let project = place::here_or_added(client, context.output).await?;
+    Ok(Some(project))
+}
+
+fn is_id(name: &str) -> bool {
+    name.parse::<Uuid>().is_ok()
+}
+
+/// The terminal's own conversation for the project, or the one that was named.
+async fn conversation(daemon: &Daemon, args: &Args, project: Option<&Project>) -> Outcome<Uuid> {
+    let open = OpenConversation {
+        channel: Channel::Cli,
+        project: project.map(|project| project.id.to_string()),
+        root: None,
+    };
+    let named = args.conversation.as_deref().map(|name| match name.parse() {
+        Ok(id) => id,
+        Err(_) => {
+            let parent = project.map_or(Uuid::nil(), |project| project.id);
+            ConversationId::derive(parent, &format!("terminal:{name}")).uuid()
+        }
+    });
+    let opened = match named {
+        Some(id) => daemon.client.put_conversation(id, &open).await?,
+        None => {
+            let root = project.map(|project| project.root.clone());
+            let open = OpenConversation { root, ..open };
+            daemon.client.open_conversation(&open).await?
+        }
+    };
+    Ok(opened.id)
+}
+
+/// Sends it under one key, so that it has one effect however often the daemon goes away in between.
+async fn send(
+    context: &Context,
+    daemon: &mut Daemon,
+    conversation: Uuid,
+    message: &SendMessage,
+) -> Outcome<SentMessage> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the idempotency key of a message is minted where it is said"
+    )]
+    let key = format!("tl-{}", Uuid::now_v7());
+    let mut last: Option<ClientError> = None;
+    for _ in 0..TRIES {
+        match daemon
+            .client
+            .send_message(conversation, message, &key)
+            .await
+        {
+            Ok(sent) => return Ok(sent),
+            Err(error) if is_departure(&error) => {
+                last = Some(error);
+                *daemon = context.daemon().await?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(last.map_or_else(
+        || Failure::new("daemon_unreachable", "the daemon keeps going away"),
+        Failure::from,
+    ))
+}

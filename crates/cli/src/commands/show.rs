@@ -1,0 +1,107 @@
+//! `tl show`: what happened on a task, and with `--follow` what happens.
+
+use serde_json::json;
+use throughline_api::client::{Client, TimelineQuery};
+use throughline_api::event::Frame;
+use throughline_api::task::TaskRef;
+use throughline_api::timeline::{TimelineEntry, TimelinePage};
+
+use super::Context;
+use crate::failure::Outcome;
+use crate::output::Style;
+use crate::stream::{Watch, tagged};
+use crate::task_view;
+use crate::timeline_view;
+
+/// How many are asked for at once.
+const PAGE: usize = 200;
+
+/// Show a task's timeline
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which task
+    #[arg(value_name = "KEY")]
+    key: String,
+    /// Go on showing what happens, until Ctrl-C
+    #[arg(long, short)]
+    follow: bool,
+    /// The newest entries, at most so many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+}
+
+pub(super) async fn run(context: Context, args: Args) -> Outcome {
+    let daemon = context.daemon().await?;
+    let output = context.output;
+    let task = daemon.client.task(&args.key).await?;
+    let page = newest(&daemon.client, &args.key, args.limit).await?;
+    if !args.follow {
+        let document = json!({ "task": task, "entries": page.entries, "before": page.before, "after": page.after });
+        return output.document(&document, || {
+            let mut text = task_view::card(output, &task);
+            text.push('\n');
+            if page.before.is_some() {
+                text.push_str(&output.paint(Style::Faint, "… earlier entries: --limit N"));
+                text.push('\n');
+            }
+            for entry in &page.entries {
+                text.push_str(&timeline_view::entry(output, entry).unwrap_or_default());
+            }
+            text
+        });
+    }
+    for entry in &page.entries {
+        show(&context, entry)?;
+    }
+    let target = TaskRef {
+        id: task.summary.id,
+        key: task.summary.key.clone(),
+    };
+    let mut watch = Watch::new(&context, &daemon, &target, page.after.clone());
+    let interrupt = tokio::signal::ctrl_c();
+    tokio::pin!(interrupt);
+    loop {
+        let frame = tokio::select! {
+            frame = watch.next() => frame?,
+            _ = &mut interrupt => return Ok(()),
+        };
+        match frame {
+            Frame::Ready(_) => {}
+            Frame::Live(live) => output.json(&tagged("live", &live)?)?,
+            Frame::Entry(entry) => show(&context, &entry)?,
+        }
+    }
+}
+
+fn show(context: &Context, entry: &TimelineEntry) -> Outcome {
+    context.output.json(entry)?;
+    match timeline_view::entry(context.output, entry) {
+        Some(text) => context.output.piece(&text),
+        None => Ok(()),
+    }
+}
+
+/// The newest entries, as many pages as that takes, oldest first.
+async fn newest(client: &Client, key: &str, limit: usize) -> Outcome<TimelinePage> {
+    let mut whole: Option<TimelinePage> = None;
+    loop {
+        let (have, before) = match &whole {
+            Some(page) => (page.entries.len(), page.before.clone()),
+            None => (0, None),
+        };
+        let missing = limit.saturating_sub(have).clamp(1, PAGE);
+        let query = TimelineQuery {
+            before,
+            limit: Some(missing),
+        };
+        let mut page = client.timeline(key, &query).await?;
+        if let Some(newer) = whole.take() {
+            page.entries.extend(newer.entries);
+            page.after = newer.after;
+        }
+        if page.before.is_none() || page.entries.len() >= limit {
+            return Ok(page);
+        }
+        whole = Some(page);
+    }
+}

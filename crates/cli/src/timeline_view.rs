@@ -1,0 +1,166 @@
+//! A task's timeline as a person reads it: one entry, one paragraph, each with its time.
+//!
+//! A pure function of the entries. Entries that say nothing to a person (the bookkeeping between a
+//! message and its turn) show nothing; none is ever guessed at.
+
+use throughline_api::content::ContentBlock;
+use throughline_api::timeline::{EntryBody, TimelineEntry, ToolCall, ToolStatus, UserMessage};
+
+use crate::approval_view;
+use crate::moment::clock;
+use crate::output::{Output, Style};
+use crate::safe_text::{safe, safe_glance, safe_line};
+use crate::turn_view::{end_line, plan_line};
+
+/// How many lines of a tool's output are shown.
+const OUTPUT_LINES: usize = 20;
+
+/// One entry; nothing if it says nothing to a person.
+pub(crate) fn entry(output: Output, entry: &TimelineEntry) -> Option<String> {
+    let paragraph = paragraph(output, &entry.body)?;
+    let at = clock(&entry.at);
+    let indent = " ".repeat(at.chars().count() + 2);
+    let mut text = output.paint(Style::Faint, &at);
+    for (number, line) in paragraph.trim_end().lines().enumerate() {
+        text.push_str(if number == 0 { "  " } else { &indent });
+        text.push_str(line);
+        text.push('\n');
+    }
+    Some(text)
+}
+
+fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
+    let faint = |text: String| output.paint(Style::Faint, &text);
+    Some(match body {
+        EntryBody::TaskCreated { title, root, .. } => format!(
+            "{} {}",
+            output.paint(Style::Strong, &safe_line(title)),
+            faint(format!("in {}", safe_line(root)))
+        ),
+        EntryBody::TaskRetitled { title } => faint(format!("is now called {}", safe_line(title))),
+        EntryBody::TaskClosed { .. } => faint("closed".to_owned()),
+        EntryBody::TaskReopened {} => faint("reopened".to_owned()),
+        EntryBody::NotePinned { text, .. } => format!("note: {}", safe(text)),
+        EntryBody::UserMessage(message) => user_message(output, message),
+        EntryBody::InputWithdrawn { .. } => faint("the message was taken back".to_owned()),
+        EntryBody::Message(message) => {
+            let asks = if message.question { "asks: " } else { "" };
+            format!("{asks}{}", safe(&message.text.text))
+        }
+        EntryBody::Thought { text, .. } => faint(format!("thinks: {}", safe(&text.text))),
+        EntryBody::ToolCall(call) => tool_call(output, call),
+        EntryBody::AgentNote { about, text, .. } => {
+            faint(format!("{}: {}", about.replace('_', " "), safe(&text.text)))
+        }
+        EntryBody::Plan { entries, .. } => {
+            let lines: Vec<String> = entries.iter().map(plan_line).collect();
+            format!("plan:\n{}", lines.join("\n"))
+        }
+        EntryBody::Approval { approval } => approval_view::request(output, approval),
+        EntryBody::ApprovalSettled { state, reason, .. } => {
+            let word = serde_json::to_value(state).ok();
+            let word = word
+                .as_ref()
+                .and_then(|word| word.as_str())
+                .unwrap_or("settled");
+            match reason {
+                Some(reason) => faint(format!("{word}: {}", safe_line(reason))),
+                None => faint(word.to_owned()),
+            }
+        }
+        EntryBody::TurnHeld { behind, .. } => faint(format!("waits for {}", safe_line(behind))),
+        EntryBody::TurnStopping { wish, .. } => faint(format!("is to stop ({})", safe_line(wish))),
+        EntryBody::TurnEnded { end, .. } => faint(end_line(end)),
+        other => return session_paragraph(output, other),
+    })
+}
+
+/// What happens to executions and runtime sessions.
+fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
+    let text = match body {
+        EntryBody::RuntimeSessionStarted { reason, .. } => {
+            format!("a new agent session starts ({reason})")
+        }
+        EntryBody::RuntimeSessionResumed { cause, .. } => {
+            format!("the agent's session is resumed ({cause})")
+        }
+        EntryBody::RuntimeSessionParked { cause, .. } => {
+            format!("the agent's session is parked: {}", safe_line(cause))
+        }
+        EntryBody::RuntimeSessionLost { cause, .. } => {
+            format!("the agent's session is lost: {}", safe_line(cause))
+        }
+        EntryBody::RuntimeSessionClosed { .. } => "the agent's session is closed".to_owned(),
+        EntryBody::ExecutionAdded {
+            agent,
+            role,
+            primary: false,
+            ..
+        } => format!("{} joins as {}", safe_line(agent), role.word()),
+        EntryBody::ExecutionEnded { end, .. } => format!("an execution ended: {}", safe_line(end)),
+        EntryBody::ModelChosen { model, .. } => format!("the model is to be {}", safe_line(model)),
+        EntryBody::HandoffPrepared { text, .. } => {
+            format!("a brief is ready: {}", safe_glance(text, 80))
+        }
+        _ => return None,
+    };
+    Some(output.paint(Style::Faint, &text))
+}
+
+fn user_message(output: Output, message: &UserMessage) -> String {
+    let mut text = format!(
+        "{} {}",
+        output.paint(Style::Accent, "you:"),
+        safe(&words(&message.content))
+    );
+    if let Some(decision) = &message.decision {
+        let why = decision.evidence.first().map_or("", String::as_str);
+        let intent = decision.aim.intent.replace('_', " ");
+        let line = format!("\n→ {}: {}", safe_line(&intent), safe_line(why));
+        text.push_str(&output.paint(Style::Faint, &line));
+    }
+    text
+}
+
+/// The words of a message, files by their names.
+pub(crate) fn words(content: &[ContentBlock]) -> String {
+    let mut words: Vec<String> = Vec::with_capacity(content.len());
+    for block in content {
+        words.push(match block {
+            ContentBlock::Text(text) => text.text.clone(),
+            ContentBlock::Image { name, .. } => {
+                format!("[image {}]", name.as_deref().unwrap_or("unnamed"))
+            }
+            ContentBlock::File { name, .. } => format!("[file {name}]"),
+        });
+    }
+    words.join("\n")
+}
+
+fn tool_call(output: Output, call: &ToolCall) -> String {
+    let mark = match call.status {
+        ToolStatus::Completed => output.paint(Style::Good, "✓"),
+        ToolStatus::Failed => output.paint(Style::Bad, "✗"),
+        _ => output.paint(Style::Faint, "·"),
+    };
+    let mut text = format!("{mark} {}", safe_line(&call.title));
+    for change in &call.changes {
+        let verb = if change.before.is_some() {
+            "changed"
+        } else {
+            "new"
+        };
+        text.push_str(&format!("\n  {verb} {}", safe_line(&change.path)));
+    }
+    if let Some(result) = &call.output {
+        let lines: Vec<&str> = result.text.trim_end().lines().collect();
+        for line in lines.iter().take(OUTPUT_LINES) {
+            let line = output.paint(Style::Faint, &safe(line));
+            text.push_str(&format!("\n  {line}"));
+        }
+        if lines.len() > OUTPUT_LINES {
+            text.push_str(&format!("\n  … {} more lines", lines.len() - OUTPUT_LINES));
+        }
+    }
+    text
+}

@@ -1,0 +1,228 @@
+//! A turn as it happens: frames of the event stream in, pieces of text out.
+//!
+//! Pure, so that it is tested without a daemon. Live text and the durable message that ends it have the
+//! same item: what was shown live is not shown again. *Invariant:* entries of other turns and of other
+//! tasks show nothing.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use throughline_api::event::{LiveKind, LiveText};
+use throughline_api::task::{TurnEnd, TurnOutcome};
+use throughline_api::timeline::{EntryBody, PlanEntry, ToolCall, ToolStatus};
+use uuid::Uuid;
+
+use crate::moment::took;
+use crate::output::{Output, Style};
+use crate::safe_text::{safe, safe_line};
+
+/// How many lines of a tool's output are shown.
+const OUTPUT_LINES: usize = 5;
+
+/// What has been shown of a turn.
+pub(crate) struct TurnView {
+    output: Output,
+    /// The turn, once the input became one.
+    turn: Option<Uuid>,
+    /// Bytes shown, by item.
+    shown: HashMap<Uuid, usize>,
+    /// Tool calls whose last status was shown.
+    tools: HashMap<Uuid, ToolStatus>,
+    plan: Vec<PlanEntry>,
+    /// Whether the cursor stands in the middle of a line.
+    mid_line: bool,
+}
+
+impl TurnView {
+    /// Nothing shown yet.
+    pub(crate) fn new(output: Output) -> Self {
+        Self {
+            output,
+            turn: None,
+            shown: HashMap::new(),
+            tools: HashMap::new(),
+            plan: Vec::new(),
+            mid_line: false,
+        }
+    }
+
+    /// The input became this turn.
+    pub(crate) fn begin(&mut self, turn: Uuid) {
+        self.turn = Some(turn);
+    }
+
+    /// A piece of live text.
+    pub(crate) fn live(&mut self, live: &LiveText) -> String {
+        if !self.is_ours(live.turn) || live.kind != LiveKind::Message {
+            return String::new();
+        }
+        let shown = self.shown.get(&live.item).copied().unwrap_or_default();
+        let Ok(at) = usize::try_from(live.at) else {
+            return String::new();
+        };
+        // After a gap nothing is shown until the whole message is there.
+        match shown.checked_sub(at).and_then(|skip| live.text.get(skip..)) {
+            Some(fresh) if !fresh.is_empty() => self.words(live.item, shown, fresh),
+            _ => String::new(),
+        }
+    }
+
+    /// A durable entry.
+    pub(crate) fn entry(&mut self, body: &EntryBody) -> String {
+        match body {
+            EntryBody::Message(message) if self.is_ours(message.item.turn) => {
+                let item = message.item.item;
+                let shown = self.shown.get(&item).copied().unwrap_or_default();
+                let mut text = match message.text.text.get(shown..) {
+                    Some(rest) if !rest.is_empty() => self.words(item, shown, rest),
+                    _ => String::new(),
+                };
+                text.push_str(&self.end_line());
+                if message.text.blob.is_some() {
+                    text.push_str(&self.faint("… cut here; it is long"));
+                }
+                text
+            }
+            EntryBody::ToolCall(call) if self.is_ours(call.item.turn) => self.tool(call),
+            EntryBody::AgentNote { item, text, .. } if self.is_ours(item.turn) => {
+                self.faint(&safe_line(&text.text))
+            }
+            EntryBody::Plan { entries, .. } if self.turn.is_some() => self.plan(entries),
+            EntryBody::TurnHeld { turn, behind } if self.is_ours(Some(*turn)) => {
+                self.faint(&format!("waits for {}", safe_line(behind)))
+            }
+            EntryBody::RuntimeSessionResumed { cause, .. } if self.turn.is_some() => {
+                let why = match cause {
+                    throughline_api::task::ResumeCause::ProcessDied => "its process had died",
+                    _ => "it was parked",
+                };
+                self.faint(&format!("the agent's session is resumed: {why}"))
+            }
+            EntryBody::RuntimeSessionLost { cause, .. } if self.turn.is_some() => self.faint(
+                &format!("the agent's session is lost: {}", safe_line(cause)),
+            ),
+            EntryBody::TurnEnded { turn, end } if self.is_ours(Some(*turn)) => self.ended(end),
+            _ => String::new(),
+        }
+    }
+
+    /// Whatever stands in the middle of a line gets its end.
+    pub(crate) fn end_line(&mut self) -> String {
+        if std::mem::take(&mut self.mid_line) {
+            "\n".to_owned()
+        } else {
+            String::new()
+        }
+    }
+
+    fn is_ours(&self, turn: Option<Uuid>) -> bool {
+        self.turn.is_some() && self.turn == turn
+    }
+
+    fn words(&mut self, item: Uuid, shown: usize, fresh: &str) -> String {
+        let mut text = String::new();
+        if shown == 0 {
+            text.push_str(&self.end_line());
+        }
+        text.push_str(&safe(fresh));
+        self.mid_line = !fresh.ends_with('\n');
+        self.shown.insert(item, shown + fresh.len());
+        text
+    }
+
+    fn line(&mut self, text: &str) -> String {
+        format!("{}{text}\n", self.end_line())
+    }
+
+    fn faint(&mut self, text: &str) -> String {
+        let painted = self.output.paint(Style::Faint, text);
+        self.line(&painted)
+    }
+
+    fn tool(&mut self, call: &ToolCall) -> String {
+        if self.tools.insert(call.item.item, call.status) == Some(call.status) {
+            return String::new();
+        }
+        let title = safe_line(&call.title);
+        let mark = match call.status {
+            ToolStatus::Completed => self.output.paint(Style::Good, "✓"),
+            ToolStatus::Failed => self.output.paint(Style::Bad, "✗"),
+            // Said once, when it begins to run; a request that waits shows itself.
+            ToolStatus::InProgress => self.output.paint(Style::Faint, "·"),
+            ToolStatus::Pending | ToolStatus::Unknown => return String::new(),
+        };
+        let mut text = self.line(&format!("{mark} {title}"));
+        if let (true, Some(output)) = (is_over(call.status), &call.output) {
+            text.push_str(&self.tool_output(&output.text));
+        }
+        text
+    }
+
+    fn tool_output(&mut self, output: &str) -> String {
+        let lines: Vec<&str> = output.trim_end().lines().collect();
+        let mut text = String::new();
+        for line in lines.iter().take(OUTPUT_LINES) {
+            text.push_str(&self.faint(&format!("  {}", safe(line))));
+        }
+        if lines.len() > OUTPUT_LINES {
+            let more = lines.len() - OUTPUT_LINES;
+            text.push_str(&self.faint(&format!("  … {more} more lines")));
+        }
+        text
+    }
+
+    /// The whole plan at first, then only what changed.
+    fn plan(&mut self, entries: &[PlanEntry]) -> String {
+        let known = std::mem::replace(&mut self.plan, entries.to_vec());
+        let mut text = String::new();
+        for (at, entry) in entries.iter().enumerate() {
+            if known.get(at) != Some(entry) {
+                text.push_str(&self.line(&plan_line(entry)));
+            }
+        }
+        text
+    }
+
+    fn ended(&mut self, end: &TurnEnd) -> String {
+        let summary = end_line(end);
+        let style = match end.outcome {
+            TurnOutcome::Completed => Style::Faint,
+            TurnOutcome::Cancelled | TurnOutcome::Interrupted => Style::Warn,
+            TurnOutcome::Failed | TurnOutcome::Unknown => Style::Bad,
+        };
+        let painted = self.output.paint(style, &summary);
+        self.line(&painted)
+    }
+}
+
+fn is_over(status: ToolStatus) -> bool {
+    matches!(status, ToolStatus::Completed | ToolStatus::Failed)
+}
+
+/// One step of a plan.
+pub(crate) fn plan_line(entry: &PlanEntry) -> String {
+    let mark = match entry.status.as_str() {
+        "completed" => "[x]",
+        "in_progress" => "[>]",
+        _ => "[ ]",
+    };
+    format!("{mark} {}", safe_line(&entry.content))
+}
+
+/// How a turn ended, in one line.
+pub(crate) fn end_line(end: &TurnEnd) -> String {
+    let mut text = end.outcome.word().to_owned();
+    if let Some(millis) = end.duration_ms {
+        let _ = write!(text, " in {}", took(millis));
+    }
+    if let Some(reason) = &end.reason {
+        let _ = write!(text, ": {}", safe_line(reason));
+    } else if let Some(stop) = end
+        .stop_reason
+        .as_deref()
+        .filter(|stop| *stop != "end_turn")
+    {
+        let _ = write!(text, ": {}", safe_line(stop));
+    }
+    text
+}
