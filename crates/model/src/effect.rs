@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
-use crate::ids::{ApprovalId, ConversationId, DeliveryId, RuntimeSessionId, TaskId, TurnId};
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, RuntimeSessionId, TaskId, TurnId};
 use crate::stream::StreamId;
 use crate::time::Timestamp;
 
@@ -15,6 +15,8 @@ use crate::time::Timestamp;
 pub struct Process {
     /// Of which task.
     pub task: TaskId,
+    /// Of which execution: effects on one execution are performed in order, so that it never has two processes.
+    pub execution: ExecutionId,
     /// Which runtime session.
     pub session: RuntimeSessionId,
     /// Which of its processes.
@@ -32,7 +34,8 @@ pub enum Effect {
         /// What.
         command: Box<Command>,
     },
-    /// Start a process, and open or resume the native session in it.
+    /// Start a process, open or resume the native session in it, and listen to it. The effect stays until the
+    /// process is stopped, so that performing it again after a crash takes up where the last daemon left off.
     StartRuntime {
         /// Which process.
         process: Process,

@@ -91,6 +91,9 @@ pub struct RuntimeDescription {
     pub model: Option<String>,
     /// The models that can be chosen.
     pub models: Vec<Choice>,
+    /// The config option that sets the model, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_option: Option<String>,
     /// The mode in use, where the agent says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,

@@ -75,6 +75,13 @@ impl Draft {
         }
     }
 
+    pub(super) fn withdrew(&mut self, id: ApprovalId) {
+        if self.task.approvals.pending(id).is_some() {
+            let settlement = Settlement::Void { cause: "the agent took it back".to_owned() };
+            self.emit(TaskEvent::ApprovalSettled { approval: id, settlement });
+        }
+    }
+
     pub(super) fn void_approvals(&mut self, turn: TurnId, cause: &str) {
         let pending: Vec<_> = self.task.approvals.pending.iter().filter(|known| known.approval.turn == turn).map(|known| known.approval.id).collect();
         for approval in pending {

@@ -72,6 +72,7 @@ impl Draft {
             Report::PlanRevised { entries } => self.plan_revised(entries),
             Report::Titled { title } => self.titled(title),
             Report::Asked { approval, request, ask, options } => self.asked(session, approval, request, ask, options),
+            Report::Withdrew { approval } => self.withdrew(approval),
             Report::TurnAnswered { turn, answer, usage } => self.answered(turn, answer, usage),
             Report::PromptFailed { turn, failure } => self.prompt_failed(turn, failure),
             Report::PromptUnknown { turn, cause } => self.prompt_unknown(turn, cause),

@@ -312,6 +312,11 @@ pub enum Report {
         /// What can be answered.
         options: Vec<ApprovalOption>,
     },
+    /// The agent no longer asks.
+    Withdrew {
+        /// Which approval.
+        approval: ApprovalId,
+    },
     /// The agent answered the prompt.
     TurnAnswered {
         /// Which turn.

@@ -27,11 +27,11 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
             let writes = after.execution(*execution).is_some_and(|execution| execution.role.writes());
             writes.then(|| claim(after, *turn)).into_iter().collect()
         }
-        TaskEvent::RuntimeSessionStarted { session, epoch, .. } | TaskEvent::RuntimeSessionResumed { session, epoch, .. } => {
-            vec![Effect::StartRuntime { process: Process { task: after.id, session: *session, epoch: *epoch } }]
+        TaskEvent::RuntimeSessionStarted { session, .. } | TaskEvent::RuntimeSessionResumed { session, .. } => {
+            process_of(after, *session).map(|process| Effect::StartRuntime { process }).into_iter().collect()
         }
-        TaskEvent::TurnStarted { turn, session, epoch } => {
-            vec![Effect::PromptAgent { process: Process { task: after.id, session: *session, epoch: *epoch }, turn: *turn }]
+        TaskEvent::TurnStarted { turn, session, .. } => {
+            process_of(after, *session).map(|process| Effect::PromptAgent { process, turn: *turn }).into_iter().collect()
         }
         TaskEvent::TurnStopRequested { turn, .. } => stop(after, *turn, at),
         TaskEvent::TurnEnded { turn, outcome, .. } => {
@@ -173,7 +173,12 @@ fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Set
         Settlement::Void { .. } => return effects,
     };
     effects.push(Effect::AnswerApproval {
-        process: Process { task: after.id, session: approval.session, epoch: approval.epoch },
+        process: Process {
+            task: after.id,
+            execution: approval.execution,
+            session: approval.session,
+            epoch: approval.epoch,
+        },
         approval: id,
         request: approval.request.clone(),
         option: option.map(|option| option.id.clone()),
@@ -191,8 +196,9 @@ fn set_model(task: &Task, execution: crate::ids::ExecutionId, model: &str) -> Ve
 }
 
 fn process_of(task: &Task, session: RuntimeSessionId) -> Option<Process> {
-    let known = task.execution_of(session)?.session.as_ref()?;
-    Some(Process { task: task.id, session, epoch: known.epoch })
+    let execution = task.execution_of(session)?;
+    let known = execution.session.as_ref()?;
+    Some(Process { task: task.id, execution: execution.id, session, epoch: known.epoch })
 }
 
 fn expiry(approval: ApprovalId) -> String {

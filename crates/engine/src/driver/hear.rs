@@ -1,0 +1,358 @@
+//! What an agent says becomes reports to its task. Durable ones are committed together with the mark.
+
+use throughline_acp::happening::{FailureKind, Happening, Initialized, OpenFailure, PermissionRequest, SessionSettings, TurnFailure};
+use throughline_acp::outgoing::{self, PermissionAnswer};
+use throughline_acp::request_id::{AgentRequestId, Opening};
+use throughline_keeper::Activity;
+use throughline_keeper::client::{Happening as Kept, ReadError};
+use throughline_model::approval::Ask;
+use throughline_model::effect::Process;
+use throughline_model::ids::{ApprovalId, Id as _, ItemId, TurnId};
+use throughline_model::runtime_session::{Failure, RuntimeDescription, SettingChange};
+use throughline_model::task::{NativeFate, Report, TurnAnswer};
+use throughline_model::turn::Usage;
+
+use super::link::{Link, Parcel};
+use super::{Driver, Shared, mark_of};
+use crate::core::Request;
+use crate::hub::{LiveKind, LiveText};
+use crate::offload;
+
+impl Driver {
+    pub(super) async fn heard(&mut self, heard: Option<Result<Kept, ReadError>>) {
+        let Some(process) = self.link.as_ref().map(|link| link.process) else { return };
+        match heard {
+            Some(Ok(Kept::Frame(frame))) => self.frame(frame.offset_start, frame.offset_end, &frame.bytes).await,
+            Some(Ok(Kept::Exited(exit))) => {
+                let stderr = match &self.link {
+                    Some(link) => link.writer.stderr_tail().await.map(|tail| tail.last_text(2_000)).unwrap_or_default(),
+                    None => String::new(),
+                };
+                self.flush(process).await;
+                self.ended(process, Some(exit), stderr).await;
+                self.forget_link();
+            }
+            Some(Err(ReadError::Displaced { fence })) => {
+                tracing::error!(fence, "a newer daemon took this process over");
+                self.forget_link();
+            }
+            Some(Err(ReadError::Lost | ReadError::Refused(_))) | None => {
+                tracing::warn!(?process, "the connection to a keeper was lost");
+                self.forget_link();
+                self.start(throughline_model::effect::Effect::StartRuntime { process }.key(), process).await;
+            }
+        }
+    }
+
+    /// Whatever is open is recorded as it stands: nothing more will come of it.
+    async fn flush(&mut self, process: Process) {
+        let Some(link) = self.link.as_mut() else { return };
+        let happenings = link.assembler.finish();
+        let mark = mark_of(process, link.assembler.mark());
+        let cwd = link.opening.cwd.clone();
+        let usage = link.usage.clone();
+        let reports = self.shared.reports(process, &cwd, happenings, &usage).await;
+        if !reports.is_empty() {
+            let _ = self.shared.report(process, reports, Request { mark: Some(mark), ..Request::default() }).await;
+        }
+    }
+
+    async fn frame(&mut self, start: u64, end: u64, line: &[u8]) {
+        let Some(link) = self.link.as_mut() else { return };
+        let happenings = link.assembler.feed(start, end, line);
+        self.take(happenings).await;
+    }
+
+    /// Takes in what happened: steps of the opening here, everything else as reports.
+    pub(super) async fn take(&mut self, happenings: Vec<Happening>) {
+        let mut rest = Vec::with_capacity(happenings.len());
+        for happening in happenings {
+            match happening {
+                Happening::Initialized(initialized) => self.initialized(initialized),
+                Happening::InitializeFailed(error) => self.refused(OpenFailure::Other, error.in_words()).await,
+                Happening::Opened { native, settings, .. } => {
+                    self.commit(std::mem::take(&mut rest)).await;
+                    self.opened(native, settings).await;
+                }
+                Happening::OpenFailed { kind, error, .. } => self.refused(kind, error.in_words()).await,
+                Happening::Ended(reason) => {
+                    self.commit(std::mem::take(&mut rest)).await;
+                    self.unusable(reason.to_string()).await;
+                }
+                other => rest.push(other),
+            }
+        }
+        self.commit(rest).await;
+    }
+
+    async fn commit(&mut self, happenings: Vec<Happening>) {
+        let Some(link) = self.link.as_mut() else { return };
+        if happenings.is_empty() {
+            return;
+        }
+        let process = link.process;
+        link.say(&happenings);
+        let cwd = link.opening.cwd.clone();
+        let usage = link.usage.clone();
+        // While the session opens, the next daemon has to hear the agent from the beginning.
+        let opening = link.deadline.is_some();
+        let mark = (!opening).then(|| mark_of(process, link.assembler.mark()));
+        let finished = finished_items(&happenings);
+        let ends_turn = happenings.iter().any(|happening| matches!(happening, Happening::TurnAnswered { .. }));
+        let live = live_texts(process, &happenings);
+        let reports = self.shared.reports(process, &cwd, happenings, &usage).await;
+        for text in live {
+            self.shared.core.hub.live(text);
+        }
+        if reports.is_empty() {
+            return;
+        }
+        if self.shared.report(process, reports, Request { mark, ..Request::default() }).await.is_err() {
+            return;
+        }
+        for item in finished {
+            self.shared.core.hub.finished(process.task, item);
+        }
+        if let (Some(link), Some(mark)) = (self.link.as_mut(), mark) {
+            link.acknowledge(mark.safe);
+            if ends_turn {
+                link.send(Parcel::Activity(Activity::Idle));
+            }
+        }
+    }
+
+    fn initialized(&mut self, initialized: Initialized) {
+        let Some(link) = self.link.as_mut() else { return };
+        let cwd = link.opening.cwd.clone();
+        let frame = match &link.opening.native {
+            None => outgoing::new_session(&cwd, &[]),
+            Some(native) if initialized.capabilities.resume => {
+                link.assembler.opening(Opening::Resume);
+                outgoing::resume_session(native, &cwd, &[])
+            }
+            // Without either the agent will refuse, and the refusal says that the session cannot be had again.
+            Some(native) => {
+                link.assembler.opening(Opening::Load);
+                outgoing::load_session(native, &cwd, &[])
+            }
+        };
+        link.opening.initialized = Some(initialized);
+        link.frame(frame);
+    }
+
+    async fn opened(&mut self, native: Option<String>, settings: SessionSettings) {
+        let Some(link) = self.link.as_mut() else { return };
+        let process = link.process;
+        let Some(native) = native.or_else(|| link.opening.native.clone()) else {
+            return self.refused(OpenFailure::Other, "the agent gave the session no id".into()).await;
+        };
+        let description = describe(link.opening.initialized.as_ref(), settings);
+        let mark = mark_of(process, link.assembler.mark());
+        link.deadline = None;
+        let report = Report::Opened { native, description: Box::new(description) };
+        let _ = self.shared.report(process, vec![report], Request { mark: Some(mark), ..Request::default() }).await;
+    }
+
+    async fn refused(&mut self, kind: OpenFailure, message: String) {
+        let Some(link) = self.link.as_mut() else { return };
+        let process = link.process;
+        link.deadline = None;
+        let cannot_reopen = link.opening.initialized.as_ref().is_some_and(|known| {
+            link.opening.native.is_some() && !known.capabilities.resume && !known.capabilities.load
+        });
+        let (code, hint) = match kind {
+            OpenFailure::UnknownSession => ("session_lost", "the work goes on in a new session"),
+            OpenFailure::InUse => ("session_in_use", "close the other process that has this session open"),
+            OpenFailure::Auth => ("login_needed", "log in with the agent's own login"),
+            OpenFailure::Other => ("agent_refused", "`tl doctor` checks the agent"),
+        };
+        let fate = if kind == OpenFailure::UnknownSession || cannot_reopen { NativeFate::Gone } else { NativeFate::Kept };
+        let failure = Failure { code: code.into(), message: format!("the agent opened no session: {message}"), hint: Some(hint.into()) };
+        self.open_failed(process, failure, fate).await;
+    }
+
+    /// The agent's output is of no use any more: the process has to go.
+    async fn unusable(&mut self, reason: String) {
+        let Some(link) = self.link.as_ref() else { return };
+        let process = link.process;
+        if link.deadline.is_some() {
+            let failure = Failure {
+                code: "agent_garbage".into(),
+                message: format!("the agent does not speak the protocol: {reason}"),
+                hint: Some("check its command: it has to speak the Agent Client Protocol on its standard output".into()),
+            };
+            return self.open_failed(process, failure, NativeFate::Kept).await;
+        }
+        self.flush(process).await;
+        let _ = self.shared.report(process, vec![Report::Exited { cause: reason }], Request::default()).await;
+    }
+}
+
+impl Link {
+    /// Answers at once what needs no person, and keeps what is only ever the latest.
+    fn say(&mut self, happenings: &[Happening]) {
+        for happening in happenings {
+            match happening {
+                Happening::Reply(frame) => self.frame(frame.clone()),
+                Happening::UsageChanged(usage) => merge(&mut self.usage, usage),
+                // Nobody asked for anything, so nobody can be asked.
+                Happening::PermissionRequested(request) if request.turn.is_none() => {
+                    self.frame(outgoing::answer_permission(&request.request, PermissionAnswer::Cancelled));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Happenings as reports, long texts in blobs.
+    pub(super) async fn reports(&self, process: Process, cwd: &str, happenings: Vec<Happening>, usage: &Usage) -> Vec<Report> {
+        let mut reports = vec![];
+        for happening in happenings {
+            match happening {
+                Happening::Attached { bytes, .. } => {
+                    if let Err(error) = self.core.store.put_blob(bytes).await {
+                        tracing::error!(%error, "an attachment cannot be kept");
+                    }
+                }
+                Happening::Recorded(item) => {
+                    let item = offload::item(self.core.store.as_ref(), item).await;
+                    reports.push(Report::Recorded(Box::new(item)));
+                }
+                other => reports.extend(report(process, cwd, other, usage)),
+            }
+        }
+        reports
+    }
+}
+
+fn report(process: Process, cwd: &str, happening: Happening, usage: &Usage) -> Option<Report> {
+    match happening {
+        Happening::PlanRevised(entries) => Some(Report::PlanRevised { entries }),
+        Happening::Commands(commands) => Some(Report::Changed(SettingChange::Commands { commands })),
+        Happening::ModeChanged(mode) => Some(Report::Changed(SettingChange::Mode { mode })),
+        Happening::SettingsChanged(settings) => settings.model.map(|model| Report::Changed(SettingChange::Model { model })),
+        Happening::TitleChanged(title) => title.map(|title| Report::Titled { title }),
+        Happening::PermissionRequested(request) => request.turn.is_some().then(|| asked(process, cwd, request)),
+        Happening::PermissionWithdrawn(request) => Some(Report::Withdrew { approval: approval_id(process, &request) }),
+        Happening::TurnAnswered { turn, outcome } => {
+            let mut used = usage.clone();
+            let answer = match outcome {
+                Ok(end) => {
+                    if let Some(more) = &end.usage {
+                        merge(&mut used, more);
+                    }
+                    TurnAnswer::Stopped { reason: end.stop_reason }
+                }
+                Err(failure) => TurnAnswer::Failed { failure: failed(failure) },
+            };
+            Some(Report::TurnAnswered { turn, answer, usage: used })
+        }
+        Happening::RequestFailed { id, error } => {
+            tracing::warn!(%id, %error, "the agent refused a request");
+            None
+        }
+        Happening::Live(_)
+        | Happening::Reply(_)
+        | Happening::Passed(_)
+        | Happening::UsageChanged(_)
+        | Happening::Done(_)
+        | Happening::Listed { .. }
+        | Happening::Retold { .. }
+        | Happening::Attached { .. }
+        | Happening::Recorded(_)
+        | Happening::Initialized(_)
+        | Happening::InitializeFailed(_)
+        | Happening::Opened { .. }
+        | Happening::OpenFailed { .. }
+        | Happening::Ended(_) => None,
+    }
+}
+
+fn asked(process: Process, cwd: &str, request: PermissionRequest) -> Report {
+    Report::Asked {
+        approval: approval_id(process, &request.request),
+        request: request.request.as_json().to_owned(),
+        ask: Ask { call: request.call, title: request.title, tool: request.tool, input: request.input, cwd: cwd.to_owned() },
+        options: request.options,
+    }
+}
+
+/// The same request has the same approval, however often the spool is read.
+fn approval_id(process: Process, request: &AgentRequestId) -> ApprovalId {
+    ApprovalId::derive(process.session.uuid(), &format!("approval:{}:{}", process.epoch, request.as_json()))
+}
+
+fn failed(failure: TurnFailure) -> Failure {
+    let (code, hint) = match failure.kind {
+        FailureKind::Failed => ("turn_failed", "`tl retry KEY` tries again"),
+        FailureKind::Limited => ("usage_limit", "wait until the limit is lifted, or go on with another agent"),
+        FailureKind::Auth => ("login_needed", "log in with the agent's own login"),
+    };
+    Failure { code: code.into(), message: failure.message, hint: Some(hint.into()) }
+}
+
+fn describe(initialized: Option<&Initialized>, settings: SessionSettings) -> RuntimeDescription {
+    RuntimeDescription {
+        agent: initialized.map(|known| known.agent.clone()).unwrap_or_default(),
+        capabilities: initialized.map(|known| known.capabilities.clone()).unwrap_or_default(),
+        model: settings.model,
+        models: settings.models,
+        model_option: settings.model_option,
+        mode: settings.mode,
+        modes: settings.modes,
+        ..RuntimeDescription::default()
+    }
+}
+
+fn merge(known: &mut Usage, news: &Usage) {
+    fn take<T: Clone>(known: &mut Option<T>, news: &Option<T>) {
+        if news.is_some() {
+            known.clone_from(news);
+        }
+    }
+    take(&mut known.input_tokens, &news.input_tokens);
+    take(&mut known.output_tokens, &news.output_tokens);
+    take(&mut known.total_tokens, &news.total_tokens);
+    take(&mut known.context_tokens, &news.context_tokens);
+    take(&mut known.context_limit, &news.context_limit);
+    take(&mut known.cost, &news.cost);
+}
+
+fn finished_items(happenings: &[Happening]) -> Vec<ItemId> {
+    let finished = |happening: &Happening| match happening {
+        Happening::Recorded(item) if !item.revisable() => Some(item.id),
+        Happening::Recorded(item) => tool_ended(item).then_some(item.id),
+        _ => None,
+    };
+    happenings.iter().filter_map(finished).collect()
+}
+
+fn tool_ended(item: &throughline_model::item::Item) -> bool {
+    use throughline_model::item::ItemBody;
+    match &item.body {
+        ItemBody::ToolCall(call) => call.status.ended(),
+        ItemBody::Message { .. } | ItemBody::Thought { .. } | ItemBody::Note(_) => true,
+    }
+}
+
+fn live_texts(process: Process, happenings: &[Happening]) -> Vec<LiveText> {
+    use throughline_acp::happening::LiveKind as Told;
+    let text = |happening: &Happening| match happening {
+        Happening::Live(live) => Some(LiveText {
+            task: process.task,
+            item: live.item,
+            turn: live.turn as Option<TurnId>,
+            kind: match live.kind {
+                Told::Message => LiveKind::Message,
+                Told::Thought => LiveKind::Thought,
+                Told::ToolOutput => LiveKind::Tool,
+            },
+            at: live.at as u64,
+            text: live.text.clone(),
+        }),
+        _ => None,
+    };
+    happenings.iter().filter_map(text).collect()
+}

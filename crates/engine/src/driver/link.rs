@@ -1,0 +1,150 @@
+//! The link to one process: its keeper's connection, and what its output means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use throughline_acp::assembler::Assembler;
+use throughline_acp::happening::Initialized;
+use throughline_acp::outgoing::OutgoingFrame;
+use throughline_keeper::Activity;
+use throughline_keeper::client::{Reader, WriteError, Writer};
+use throughline_model::effect::Process;
+use throughline_model::ids::TurnId;
+use throughline_model::runtime_session::Failure;
+use throughline_model::task::Report;
+use throughline_model::turn::Usage;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::Shared;
+use crate::core::Request;
+
+/// Acknowledge to the keeper after this many bytes, so that its spool can be trimmed.
+const ACK_EVERY: u64 = 256 * 1024;
+
+/// An attached process.
+pub(super) struct Link {
+    pub(super) process: Process,
+    pub(super) writer: Writer,
+    pub(super) reader: Reader,
+    pub(super) assembler: Assembler,
+    /// Frames on their way to the agent. Another task writes them, because an agent that does not read makes that wait.
+    outgoing: mpsc::UnboundedSender<Parcel>,
+    /// When the agent has to be open; none once it is.
+    pub(super) deadline: Option<Instant>,
+    pub(super) opening: Opening,
+    /// What the agent last said of its context and cost.
+    pub(super) usage: Usage,
+    acknowledged: u64,
+}
+
+/// What is known while a session is being opened.
+#[derive(Default)]
+pub(super) struct Opening {
+    /// The agent's own id of the session that is resumed.
+    pub(super) native: Option<String>,
+    /// Where the agent works.
+    pub(super) cwd: String,
+    /// What the agent said of itself.
+    pub(super) initialized: Option<Initialized>,
+}
+
+/// Something for the keeper.
+pub(super) enum Parcel {
+    /// A frame for the agent, the effect that it performs, and the turn whose prompt it is.
+    Frame { frame: OutgoingFrame, key: Option<String>, turn: Option<TurnId> },
+    /// Everything before this offset is in the record.
+    Ack(u64),
+    /// Whether a turn runs.
+    Activity(Activity),
+}
+
+impl Link {
+    pub(super) fn new(shared: &Arc<Shared>, process: Process, writer: Writer, reader: Reader, assembler: Assembler) -> Self {
+        let (outgoing, parcels) = mpsc::unbounded_channel();
+        shared.tasks.spawn(post(Arc::clone(shared), process, writer.clone(), parcels));
+        let acknowledged = assembler.safe_mark();
+        Self {
+            process,
+            writer,
+            reader,
+            assembler,
+            outgoing,
+            deadline: None,
+            opening: Opening::default(),
+            usage: Usage::default(),
+            acknowledged,
+        }
+    }
+
+    pub(super) fn send(&self, parcel: Parcel) {
+        // The other end goes away with the connection, and then the reader says so.
+        let _ = self.outgoing.send(parcel);
+    }
+
+    pub(super) fn frame(&self, frame: OutgoingFrame) {
+        self.send(Parcel::Frame { frame, key: None, turn: None });
+    }
+
+    /// What is committed may be trimmed.
+    pub(super) fn acknowledge(&mut self, safe: u64) {
+        if safe >= self.acknowledged + ACK_EVERY {
+            self.acknowledged = safe;
+            self.send(Parcel::Ack(safe));
+        }
+    }
+}
+
+/// Writes parcels, one after the other, and settles what they perform.
+async fn post(shared: Arc<Shared>, process: Process, writer: Writer, mut parcels: mpsc::UnboundedReceiver<Parcel>) {
+    loop {
+        let parcel = tokio::select! {
+            parcel = parcels.recv() => parcel,
+            () = shared.stop.cancelled() => return,
+        };
+        match parcel {
+            None => return,
+            Some(Parcel::Frame { frame, key, turn }) => {
+                let written = tokio::select! {
+                    written = writer.write(&frame.id, frame.bytes) => written,
+                    () = shared.stop.cancelled() => return,
+                };
+                posted(&shared, process, written.map(drop), key, turn).await;
+            }
+            // Neither is worth more than a try: a keeper that does not hear it is about to be heard of.
+            Some(Parcel::Ack(offset)) => drop(writer.ack(offset).await),
+            Some(Parcel::Activity(activity)) => drop(writer.set_busy(activity).await),
+        }
+    }
+}
+
+async fn posted(shared: &Shared, process: Process, written: Result<(), WriteError>, key: Option<String>, turn: Option<TurnId>) {
+    let settled: Vec<String> = key.iter().cloned().collect();
+    match (written, turn) {
+        (Ok(()), _) | (Err(WriteError::NotSent(_)), None) => {
+            if !settled.is_empty() {
+                shared.settle(settled).await;
+            }
+        }
+        (Err(WriteError::NotSent(refusal)), Some(turn)) => {
+            let failure = Failure {
+                code: "prompt_not_sent".into(),
+                message: format!("the agent did not get the prompt: {refusal}"),
+                hint: Some("`tl retry KEY` sends it again".into()),
+            };
+            let along = Request { settled: settled.clone(), ..Request::default() };
+            let _ = shared.report(process, vec![Report::PromptFailed { turn, failure }], along).await;
+            for key in settled {
+                shared.in_hand.release(&key);
+            }
+        }
+        // Whether it was written is known when the keeper is attached again: the effect stays.
+        (Err(WriteError::Lost | WriteError::Displaced { .. }), _) => {
+            for key in settled {
+                shared.in_hand.release(&key);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            shared.core.effects_wanted.notify_one();
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Drivers: one task per execution that has, or is about to have, a process.
+//!
+//! A driver performs the effects on its execution in order, so that an execution never has two processes, and hears
+//! what its agent says. It owns no state that matters: after a crash the next daemon's driver reads the agent's spool
+//! again from the mark that was committed with the last events.
+//!
+//! - `start`: launch or attach, and what to do when the keeper is gone;
+//! - `hear`: what the agent says becomes reports to the task;
+//! - `speak`: prompts, cancels and answers become frames.
+
+mod hear;
+pub(crate) mod launch;
+mod link;
+mod speak;
+mod start;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use throughline_model::command::Command;
+use throughline_model::effect::{Effect, Process};
+use throughline_model::ids::{ExecutionId, RuntimeSessionId};
+use throughline_model::stream::StreamId;
+use throughline_model::task::{Report, TaskCommand};
+use throughline_store::port::Mark;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::core::{Core, ExecuteError, Request};
+use crate::effects::InHand;
+use crate::error::EngineError;
+use crate::home::Home;
+use link::Link;
+
+/// How long to wait before trying again what the store refused.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// All drivers of this daemon.
+#[derive(Clone)]
+pub(crate) struct Drivers {
+    shared: Arc<Shared>,
+}
+
+/// What drivers need of the daemon.
+pub(crate) struct Shared {
+    pub(crate) core: Arc<Core>,
+    pub(crate) home: Home,
+    pub(crate) config: Config,
+    pub(crate) keeper_exe: PathBuf,
+    /// Counts the daemons of this home: keepers refuse an older one.
+    pub(crate) fence: u64,
+    in_hand: Arc<InHand>,
+    mailboxes: Mutex<HashMap<ExecutionId, mpsc::UnboundedSender<Order>>>,
+    processes: Mutex<HashMap<RuntimeSessionId, Process>>,
+    process_ended: Notify,
+    /// No process is started any more; the effect stays for the next daemon.
+    holding: AtomicBool,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// An effect for a driver.
+struct Order {
+    key: String,
+    effect: Effect,
+}
+
+impl Drivers {
+    pub(crate) fn new(core: Arc<Core>, home: Home, config: Config, keeper_exe: PathBuf, fence: u64) -> Self {
+        let shared = Shared {
+            core,
+            home,
+            config,
+            keeper_exe,
+            fence,
+            in_hand: Arc::default(),
+            mailboxes: Mutex::default(),
+            processes: Mutex::default(),
+            process_ended: Notify::new(),
+            holding: AtomicBool::new(false),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub(crate) fn in_hand(&self) -> &Arc<InHand> {
+        &self.shared.in_hand
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Hands an effect to the driver of its execution, which is started if there is none.
+    pub(crate) fn perform(&self, key: String, effect: Effect) {
+        let Some(process) = effect.process() else { return };
+        let mut order = Order { key, effect };
+        let mut mailboxes = self.shared.mailboxes();
+        if let Some(mailbox) = mailboxes.get(&process.execution) {
+            match mailbox.send(order) {
+                Ok(()) => return,
+                Err(mpsc::error::SendError(back)) => order = back,
+            }
+        }
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let _ = sender.send(order);
+        mailboxes.insert(process.execution, sender);
+        let driver = Driver { shared: Arc::clone(&self.shared), execution: process.execution, mailbox: receiver, link: None };
+        self.shared.tasks.spawn(driver.run());
+    }
+
+    /// Processes that this daemon listens to.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        self.shared.processes().values().copied().collect()
+    }
+
+    /// Lets go of all processes. Their keepers keep them.
+    pub(crate) async fn detach(&self, patience: Duration) {
+        self.shared.stop.cancel();
+        self.shared.tasks.close();
+        if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
+            tracing::warn!("some drivers did not end in time");
+        }
+    }
+
+    /// Ends all processes. Their sessions are parked, a turn that runs is interrupted.
+    pub(crate) async fn stop_all(&self, patience: Duration) {
+        self.shared.holding.store(true, Ordering::SeqCst);
+        for process in self.processes() {
+            let cause = "it was stopped by `tl down --all`".to_owned();
+            let to = StreamId::Task(process.task);
+            let parked = self
+                .shared
+                .core
+                .execute(Request::of(to, Command::Task(TaskCommand::Park { session: process.session, cause: cause.clone() })))
+                .await;
+            if parked.is_err() {
+                let _ = self.shared.report(process, vec![Report::Exited { cause }], Request::default()).await;
+            }
+        }
+        let ended = async {
+            loop {
+                let next = self.shared.process_ended.notified();
+                if self.shared.processes().is_empty() {
+                    return;
+                }
+                next.await;
+            }
+        };
+        if tokio::time::timeout(patience, ended).await.is_err() {
+            tracing::warn!("some processes did not end in time");
+        }
+    }
+}
+
+impl Shared {
+    fn mailboxes(&self) -> std::sync::MutexGuard<'_, HashMap<ExecutionId, mpsc::UnboundedSender<Order>>> {
+        self.mailboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn processes(&self) -> std::sync::MutexGuard<'_, HashMap<RuntimeSessionId, Process>> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The keeper's folder of a process.
+    pub(crate) fn keeper_dir(&self, process: Process) -> PathBuf {
+        self.home.keepers().join(format!("{}-{}", process.session, process.epoch))
+    }
+
+    /// Commits what a process did. A full disk or the like is waited out: nothing that an agent said is lost.
+    async fn report(&self, process: Process, reports: Vec<Report>, along: Request) -> Result<(), Stale> {
+        let to = StreamId::Task(process.task);
+        let command = |report| {
+            let command = TaskCommand::Report { session: process.session, epoch: process.epoch, report };
+            (to, Command::Task(command))
+        };
+        let commands: Vec<_> = reports.into_iter().map(command).collect();
+        loop {
+            let request = Request {
+                commands: commands.clone(),
+                settled: along.settled.clone(),
+                inbox: None,
+                mark: along.mark,
+            };
+            match self.core.execute(request).await {
+                Ok(_) => return Ok(()),
+                Err(ExecuteError::Engine(EngineError::Rejected(rejection))) => {
+                    tracing::debug!(?process, %rejection, "a report came too late");
+                    return Err(Stale);
+                }
+                Err(error) => {
+                    tracing::error!(?process, %error, "a report cannot be committed and is tried again");
+                    tokio::select! {
+                        () = tokio::time::sleep(RETRY) => {}
+                        () = self.stop.cancelled() => return Err(Stale),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Settles effects, whatever it takes.
+    async fn settle(&self, keys: Vec<String>) {
+        let along = Request { settled: keys.clone(), ..Request::default() };
+        while let Err(error) = self.core.execute(Request { settled: along.settled.clone(), ..Request::default() }).await {
+            tracing::error!(%error, "effects cannot be settled yet");
+            tokio::select! {
+                () = tokio::time::sleep(RETRY) => {}
+                () = self.stop.cancelled() => return,
+            }
+        }
+        for key in keys {
+            self.in_hand.release(&key);
+        }
+    }
+}
+
+/// The process that spoke is no longer the one that is listened to, or the daemon is stopping.
+#[derive(Debug)]
+struct Stale;
+
+/// The driver of one execution.
+struct Driver {
+    shared: Arc<Shared>,
+    execution: ExecutionId,
+    mailbox: mpsc::UnboundedReceiver<Order>,
+    link: Option<Link>,
+}
+
+/// What a driver does next.
+enum Next {
+    Perform(Order),
+    Heard(Option<Result<throughline_keeper::client::Happening, throughline_keeper::client::ReadError>>),
+    Overdue,
+    Stop,
+}
+
+impl Driver {
+    #[tracing::instrument(name = "execution", skip_all, fields(execution = %self.execution))]
+    async fn run(mut self) {
+        loop {
+            match self.next().await {
+                Next::Perform(order) => self.perform(order).await,
+                Next::Heard(heard) => self.heard(heard).await,
+                Next::Overdue => self.overdue().await,
+                Next::Stop => break,
+            }
+            if self.link.is_none() && self.retire() {
+                break;
+            }
+        }
+        self.forget_link();
+    }
+
+    async fn next(&mut self) -> Next {
+        let stop = self.shared.stop.clone();
+        let Some(link) = self.link.as_mut() else {
+            return tokio::select! {
+                order = self.mailbox.recv() => order.map_or(Next::Stop, Next::Perform),
+                () = stop.cancelled() => Next::Stop,
+            };
+        };
+        let deadline = link.deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+        let opening = link.deadline.is_some();
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Next::Stop,
+            order = self.mailbox.recv() => order.map_or(Next::Stop, Next::Perform),
+            heard = link.reader.next() => Next::Heard(heard),
+            () = tokio::time::sleep_until(deadline), if opening => Next::Overdue,
+        }
+    }
+
+    /// Goes away, unless an order has come in meanwhile.
+    fn retire(&mut self) -> bool {
+        let mut mailboxes = self.shared.mailboxes();
+        if !self.mailbox.is_empty() {
+            return false;
+        }
+        mailboxes.remove(&self.execution);
+        true
+    }
+
+    async fn perform(&mut self, order: Order) {
+        let Order { key, effect } = order;
+        match effect {
+            Effect::StartRuntime { process } => self.start(key, process).await,
+            Effect::StopRuntime { process } => self.stop(key, process).await,
+            Effect::PromptAgent { process, turn } => self.prompt(key, process, turn).await,
+            Effect::CancelTurn { process, turn } => self.cancel(key, process, turn).await,
+            Effect::AnswerApproval { process, request, option, .. } => self.answer(key, process, &request, option).await,
+            Effect::SetModel { process, model } => self.set_model(key, process, &model).await,
+            Effect::Tell { .. } | Effect::Deliver { .. } | Effect::Later { .. } | Effect::Forget { .. } => {
+                self.shared.settle(vec![key]).await;
+            }
+        }
+    }
+
+    fn forget_link(&mut self) {
+        if let Some(link) = self.link.take() {
+            self.shared.processes().remove(&link.process.session);
+            self.shared.core.hub.cleared(link.process.task);
+            self.shared.process_ended.notify_waiters();
+        }
+    }
+
+    /// The link to this very process, if there is one.
+    fn link_to(&mut self, process: Process) -> Option<&mut Link> {
+        self.link.as_mut().filter(|link| link.process == process)
+    }
+}
+
+/// The mark that a process's assembler stands at.
+fn mark_of(process: Process, mark: throughline_acp::assembler::Mark) -> Mark {
+    Mark { session: process.session, epoch: process.epoch, safe: mark.safe, seen: mark.seen, not_json: mark.not_json }
+}

@@ -1,0 +1,159 @@
+//! Performs effects: rows that were committed, each due at some time, each with a key by which it is performed again
+//! after a crash until it is settled.
+//!
+//! Timers are rows too; the one sleep here ends when the next row is due.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use throughline_channels::{Channels, Outbound, SendError};
+use throughline_model::command::Command;
+use throughline_model::conversation::ConversationCommand;
+use throughline_model::delivery::DeliveryOutcome;
+use throughline_model::effect::Effect;
+use throughline_model::ids::{ConversationId, DeliveryId};
+use throughline_model::stream::StreamId;
+use throughline_store::port::PendingEffect;
+use tokio_util::sync::CancellationToken;
+
+use crate::core::{Core, ExecuteError, Request};
+use crate::driver::Drivers;
+use crate::error::EngineError;
+
+/// How many rows are looked at together. Effects on living processes stay rows, so this bounds those as well.
+const PAGE: usize = 4096;
+/// How long to wait before trying again what the store or a platform refused.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The loop that performs effects.
+pub(crate) struct Performer {
+    pub(crate) core: Arc<Core>,
+    pub(crate) drivers: Drivers,
+    pub(crate) channels: Channels,
+    in_hand: Arc<InHand>,
+}
+
+/// Keys of effects that somebody is performing in this process.
+#[derive(Default)]
+pub(crate) struct InHand(Mutex<HashSet<String>>);
+
+impl InHand {
+    fn take(&self, key: &str) -> bool {
+        self.keys().insert(key.to_owned())
+    }
+
+    /// Lets an effect go: it was settled, or is to be performed again.
+    pub(crate) fn release(&self, key: &str) {
+        self.keys().remove(key);
+    }
+
+    fn keys(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Performer {
+    pub(crate) fn new(core: Arc<Core>, drivers: Drivers, channels: Channels) -> Self {
+        let in_hand = Arc::clone(drivers.in_hand());
+        Self { core, drivers, channels, in_hand }
+    }
+
+    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            let at = self.core.clock.at();
+            let wait = match self.core.store.due(at, PAGE).await {
+                Ok(due) => {
+                    for effect in due.effects {
+                        self.perform(effect);
+                    }
+                    due.next_at.map(|next| Duration::from_millis(next.millis_since(at).max(1)))
+                }
+                Err(error) => {
+                    tracing::error!(%error, "effects cannot be read");
+                    Some(RETRY)
+                }
+            };
+            tokio::select! {
+                () = self.core.effects_wanted.notified() => {}
+                () = tokio::time::sleep(wait.unwrap_or(Duration::from_secs(3600))) => {}
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    fn perform(self: &Arc<Self>, pending: PendingEffect) {
+        if !self.in_hand.take(&pending.key) {
+            return;
+        }
+        let PendingEffect { key, effect, .. } = pending;
+        if effect.process().is_some() {
+            self.drivers.perform(key, effect);
+            return;
+        }
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            let done = match effect {
+                Effect::Later { to, command, .. } => this.command(&key, to, *command).await,
+                Effect::Deliver { conversation, delivery } => this.deliver(&key, conversation, delivery).await,
+                other => {
+                    tracing::error!(effect = ?other, "nobody performs this effect");
+                    this.core.execute(Request::settle(key.clone())).await.map(drop)
+                }
+            };
+            if let Err(error) = done {
+                tracing::error!(%error, key, "an effect failed and is tried again");
+                tokio::time::sleep(RETRY).await;
+            }
+            this.in_hand.release(&key);
+            this.core.effects_wanted.notify_one();
+        });
+    }
+
+    /// A timer's command; a "no" to it is an answer too.
+    async fn command(&self, key: &str, to: StreamId, command: Command) -> Result<(), ExecuteError> {
+        let request = Request { settled: vec![key.to_owned()], ..Request::of(to, command) };
+        match self.core.execute(request).await {
+            Err(ExecuteError::Engine(EngineError::Rejected(_))) => {
+                self.core.execute(Request::settle(key)).await.map(drop)
+            }
+            other => other.map(drop),
+        }
+    }
+
+    async fn deliver(&self, key: &str, conversation: ConversationId, delivery: DeliveryId) -> Result<(), ExecuteError> {
+        let stream = StreamId::Conversation(conversation);
+        let state = self.core.state(stream).await?;
+        let Some(known) = state.conversation() else { return self.core.execute(Request::settle(key)).await.map(drop) };
+        let Some(message) = known.outbound.iter().find(|known| known.id == delivery) else {
+            return self.core.execute(Request::settle(key)).await.map(drop);
+        };
+        let outcome = if self.core.clock.at() >= message.expires_at {
+            DeliveryOutcome::Expired
+        } else {
+            let outbound = Outbound { delivery, conversation, text: message.text.clone() };
+            match self.channels.of(known.channel) {
+                None => DeliveryOutcome::Dead,
+                Some(channel) => match channel.send(outbound).await {
+                    Ok(()) => DeliveryOutcome::Sent,
+                    Err(SendError::Unknown(why)) => {
+                        tracing::warn!(why, %delivery, "a delivery may or may not have arrived");
+                        DeliveryOutcome::Unknown
+                    }
+                    Err(SendError::Dead(why)) => {
+                        tracing::warn!(why, %delivery, "a delivery cannot be sent");
+                        DeliveryOutcome::Dead
+                    }
+                    // The row stays, so it is tried again.
+                    Err(SendError::Later { after_secs }) => {
+                        tokio::time::sleep(Duration::from_secs(after_secs)).await;
+                        return Ok(());
+                    }
+                },
+            }
+        };
+        let command = Command::Conversation(ConversationCommand::SettleDelivery { delivery, outcome });
+        let request = Request { settled: vec![key.to_owned()], ..Request::of(stream, command) };
+        self.core.execute(request).await.map(drop)
+    }
+}

@@ -1,0 +1,120 @@
+//! What can go wrong when the engine is asked for something, with stable codes and hints.
+
+use throughline_model::rejection::Rejection;
+use throughline_store::port::StoreError;
+
+use crate::home::HomeError;
+
+/// Why the engine did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The model said no.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The home cannot be used.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// A new task needs a project.
+    #[error("this conversation has no project")]
+    NoProject,
+    /// No agent has this name.
+    #[error("there is no agent called `{name}`")]
+    UnknownAgent {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// It is not a folder.
+    #[error("`{path}` is not a folder: {why}")]
+    BadPath {
+        /// The path.
+        path: String,
+        /// What the system said.
+        why: String,
+    },
+    /// A project of this name has another root.
+    #[error("a project called `{name}` is there already, at {root}")]
+    ProjectExists {
+        /// The name.
+        name: String,
+        /// Where that one is.
+        root: String,
+    },
+    /// The name cannot be part of a key.
+    #[error("`{name}` cannot be a project's name")]
+    BadProjectName {
+        /// The name.
+        name: String,
+    },
+    /// A message is too long.
+    #[error("the message has {bytes} bytes, and {allowed} are allowed")]
+    MessageTooLarge {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        allowed: usize,
+    },
+    /// A message names an attachment that is not there.
+    #[error("there is no blob {sha256}")]
+    NoBlob {
+        /// Its name.
+        sha256: String,
+    },
+    /// The same key came with another body.
+    #[error("this idempotency key was used for another message")]
+    IdempotencyConflict,
+    /// So many others wrote to the same place that it was given up.
+    #[error("too many changes at once")]
+    Contended,
+    /// The daemon is stopping.
+    #[error("the daemon is stopping")]
+    Stopping,
+}
+
+impl EngineError {
+    /// The stable code, the same in the CLI, the API and the docs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            EngineError::Rejected(rejection) => rejection.code(),
+            EngineError::Store(error) => error.code(),
+            EngineError::Home(error) => error.code(),
+            EngineError::NoProject => "project_unknown",
+            EngineError::UnknownAgent { .. } => "agent_unknown",
+            EngineError::BadPath { .. } => "bad_path",
+            EngineError::ProjectExists { .. } => "project_exists",
+            EngineError::BadProjectName { .. } => "bad_project_name",
+            EngineError::MessageTooLarge { .. } => "message_too_large",
+            EngineError::NoBlob { .. } => "blob_unknown",
+            EngineError::IdempotencyConflict => "idempotency_conflict",
+            EngineError::Contended => "contended",
+            EngineError::Stopping => "stopping",
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            EngineError::Rejected(rejection) => rejection.hint().into(),
+            EngineError::Store(error) => error.hint().into(),
+            EngineError::Home(error) => error.hint().into(),
+            EngineError::NoProject => "`tl project add PATH` makes a folder a project".into(),
+            EngineError::UnknownAgent { known, .. } => {
+                format!("known agents: {}; add others in config.toml", known.join(", "))
+            }
+            EngineError::BadPath { .. } => "name a folder that exists".into(),
+            EngineError::ProjectExists { .. } => "choose another name with --name".into(),
+            EngineError::BadProjectName { .. } => "use letters, digits, `-`, `_` and `.`, with --name".into(),
+            EngineError::MessageTooLarge { .. } => "put it into a file and attach that: tl say --attach FILE".into(),
+            EngineError::NoBlob { .. } => "send the bytes first: POST /api/v1/blobs".into(),
+            EngineError::IdempotencyConflict => "use a new key for a new message".into(),
+            EngineError::Contended => "try again".into(),
+            EngineError::Stopping => "try again in a moment".into(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The hub: what was committed, in commit order, and live text, to whoever listens.
+//!
+//! Invariant: events are published from the store, in the order of their sequence numbers, each once. Whoever is too
+//! slow is told so by the channel and reads on from the store; nobody is waited for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use throughline_model::event::{Recorded, Seq};
+use throughline_model::ids::{ItemId, TaskId, TurnId};
+use throughline_store::port::{Feed, Store};
+use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
+
+/// How many publications a listener may be behind.
+const BACKLOG: usize = 1024;
+/// How many events are read at once.
+const PAGE: usize = 256;
+/// The longest text that is kept for an item that is not finished; what is longer is cut from the front's end.
+const LIVE_MAX_BYTES: usize = 1 << 20;
+
+/// Something to publish.
+#[derive(Clone, Debug)]
+pub enum Published {
+    /// A durable event.
+    Event(Arc<Recorded>),
+    /// Text of an item that is not finished. It has no cursor and is not kept.
+    Live(Arc<LiveText>),
+}
+
+/// Text of an item that is not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveText {
+    /// Of which task.
+    pub task: TaskId,
+    /// Of which item.
+    pub item: ItemId,
+    /// Of which turn.
+    pub turn: Option<TurnId>,
+    /// What of it.
+    pub kind: LiveKind,
+    /// The byte at which the text begins; what was shown from there on is replaced.
+    pub at: u64,
+    /// The text from there to the end.
+    pub text: String,
+}
+
+/// What live text is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveKind {
+    /// A message.
+    Message,
+    /// A thought.
+    Thought,
+    /// A tool's output.
+    Tool,
+}
+
+/// An item that is not finished, as far as it is known.
+pub type LiveItem = LiveText;
+
+/// The place where news is published.
+#[derive(Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    sender: broadcast::Sender<Published>,
+    committed: Notify,
+    live: Mutex<HashMap<TaskId, HashMap<ItemId, LiveText>>>,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        let (sender, _) = broadcast::channel(BACKLOG);
+        Self { inner: Arc::new(Inner { sender, committed: Notify::new(), live: Mutex::default() }) }
+    }
+}
+
+impl Hub {
+    /// Listens from now on.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<Published> {
+        self.inner.sender.subscribe()
+    }
+
+    /// There is something new in the store.
+    pub(crate) fn committed(&self) {
+        self.inner.committed.notify_one();
+    }
+
+    /// Publishes live text.
+    pub(crate) fn live(&self, text: LiveText) {
+        self.remember(&text);
+        // Nobody listens: nothing is lost, the item so far is kept for who comes.
+        let _ = self.inner.sender.send(Published::Live(Arc::new(text)));
+    }
+
+    /// What is unfinished in a task.
+    #[must_use]
+    pub fn so_far(&self, task: TaskId) -> Vec<LiveItem> {
+        self.board().get(&task).map(|items| items.values().cloned().collect()).unwrap_or_default()
+    }
+
+    /// An item is recorded: its live text is over.
+    pub(crate) fn finished(&self, task: TaskId, item: ItemId) {
+        let mut board = self.board();
+        if let Some(items) = board.get_mut(&task) {
+            items.remove(&item);
+            if items.is_empty() {
+                board.remove(&task);
+            }
+        }
+    }
+
+    /// Nothing more will come of a task's unfinished items.
+    pub(crate) fn cleared(&self, task: TaskId) {
+        self.board().remove(&task);
+    }
+
+    fn remember(&self, text: &LiveText) {
+        let mut board = self.board();
+        let known = board.entry(text.task).or_default().entry(text.item).or_insert_with(|| LiveText {
+            at: 0,
+            text: String::new(),
+            ..text.clone()
+        });
+        let at = usize::try_from(text.at).unwrap_or(usize::MAX).min(known.text.len());
+        if known.text.is_char_boundary(at) && at + text.text.len() <= LIVE_MAX_BYTES {
+            known.text.truncate(at);
+            known.text.push_str(&text.text);
+        }
+    }
+
+    fn board(&self) -> std::sync::MutexGuard<'_, HashMap<TaskId, HashMap<ItemId, LiveText>>> {
+        self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Publishes what is committed, from this place on, until it is told to stop.
+    pub(crate) async fn pump(self, store: Arc<dyn Store>, mut last: Seq, stop: CancellationToken) {
+        loop {
+            match store.read(Feed { stream: None, after: last, limit: PAGE }).await {
+                Ok(events) if events.is_empty() => {
+                    tokio::select! {
+                        () = self.inner.committed.notified() => {}
+                        () = stop.cancelled() => return,
+                    }
+                }
+                Ok(events) => {
+                    for recorded in events {
+                        last = recorded.seq;
+                        let _ = self.inner.sender.send(Published::Event(Arc::new(recorded)));
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, "events cannot be read for publication");
+                    tokio::select! {
+                        () = tokio::time::sleep(Duration::from_secs(1)) => {}
+                        () = stop.cancelled() => return,
+                    }
+                }
+            }
+        }
+    }
+}

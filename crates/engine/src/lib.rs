@@ -1,0 +1,30 @@
+//! The engine: the imperative shell around the pure model.
+//!
+//! An input is decided on, committed together with its projections and effects, and only then are the effects
+//! performed; their results come back as commands. Everything that matters is in the store, so a daemon can be killed
+//! at any moment and the next one goes on.
+//!
+//! **Invariant:** no file here decides anything about a task; it asks the model.
+
+mod agents;
+mod clock;
+mod config;
+mod core;
+mod driver;
+mod effects;
+mod engine;
+mod error;
+mod home;
+mod hub;
+mod offload;
+mod projects;
+mod say;
+
+pub use agents::{AgentStatus, RunningKeeper};
+pub use clock::{Clock, SystemClock};
+pub use config::{AgentProfile, Config, ConfigError};
+pub use engine::{Engine, Options, Shutdown};
+pub use error::EngineError;
+pub use home::{Home, HomeError, HomeLock};
+pub use hub::{Hub, LiveItem, LiveKind, LiveText, Published};
+pub use say::{Idempotency, MAX_MESSAGE_BYTES, Message, Said};

@@ -1,0 +1,208 @@
+//! The runtime session is sticky: exactly four reasons start another one, and nothing else does (DESIGN §3.1–2).
+
+mod support;
+
+use support::{World, broken, open_failed};
+use throughline_model::conversation::Channel;
+use throughline_model::effect::Effect;
+use throughline_model::input::Urgency;
+use throughline_model::route::Intent;
+use throughline_model::runtime_session::{ResumeCause, RuntimePhase, StartReason};
+use throughline_model::task::{NativeFate, Report, TaskCommand, TaskEvent, TurnAnswer};
+use throughline_model::turn::{StopReason, TurnOutcome};
+
+/// After whatever happened, the next message goes to the same runtime session.
+fn assert_sticks(mut world: World, task: throughline_model::ids::TaskId) {
+    let before = world.primary(task).session.clone().expect("a session");
+    world.follow_up(task, "make the button green");
+    let after = world.primary(task).session.clone().expect("a session");
+    assert_eq!(after.id, before.id);
+    assert_eq!(after.native, before.native);
+    assert_eq!(world.sessions_started(), 1);
+    if after.phase == RuntimePhase::Starting {
+        world.opened(task);
+    }
+    assert!(world.primary(task).active.as_ref().is_some_and(|turn| turn.started_at.is_some()), "the prompt is handed on");
+}
+
+#[test]
+fn completed_is_no_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    assert_sticks(world, task);
+}
+
+#[test]
+fn failed_is_no_reason() {
+    let mut world = World::new();
+    let task = world.new_task("fix");
+    world.opened(task);
+    world.answer(task, TurnAnswer::Failed { failure: broken("turn_failed") });
+    assert_sticks(world, task);
+}
+
+#[test]
+fn cancelled_is_no_reason() {
+    let mut world = World::new();
+    let task = world.new_task("fix");
+    world.opened(task);
+    world.to_task(task, TaskCommand::Cancel).expect("a turn runs");
+    world.answer(task, TurnAnswer::Stopped { reason: StopReason::Cancelled });
+    assert_sticks(world, task);
+}
+
+#[test]
+fn a_daemon_restart_is_no_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    // All that a new daemon has is the record.
+    let text = serde_json::to_string(&world.states.iter().map(|(id, state)| (*id, state.clone())).collect::<Vec<_>>()).expect("json");
+    let back: Vec<_> = serde_json::from_str(&text).expect("the same");
+    world.states = back.into_iter().collect();
+    assert_sticks(world, task);
+}
+
+#[test]
+fn idleness_is_no_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    let session = world.primary(task).session.as_ref().expect("a session").id;
+    world.to_task(task, TaskCommand::Park { session, cause: "idle".into() }).expect("idle");
+    assert_eq!(world.primary(task).session.as_ref().map(|session| session.phase), Some(RuntimePhase::Parked));
+    assert_sticks(world, task);
+}
+
+#[test]
+fn the_death_of_its_process_is_no_reason() {
+    let mut world = World::new();
+    let task = world.new_task("crash");
+    world.opened(task);
+    world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
+    let last = world.primary(task).past.last.clone().expect("a turn");
+    assert!(matches!(last.outcome, TurnOutcome::Interrupted { .. }), "{last:?}");
+    world.follow_up(task, "go on");
+    let resumed = |event: &TaskEvent| matches!(event, TaskEvent::RuntimeSessionResumed { cause: ResumeCause::ProcessDied, epoch: 2, .. });
+    assert_eq!(world.count(resumed), 1, "the new process says why it exists");
+    assert_eq!(world.sessions_started(), 1);
+}
+
+#[test]
+fn another_channel_is_no_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    let phone = world.mint.id();
+    world.open(phone, Channel::Telegram);
+    let intent = Intent::Continue { task, execution: None };
+    world.receive_in(phone, intent, None, "make it green", Urgency::InTurn).expect("taken");
+    assert_eq!(world.sessions_started(), 1);
+    assert_eq!(world.task(task).conversations.len(), 2, "both are told from now on");
+}
+
+#[test]
+fn closing_and_reopening_is_no_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    let person = world.person;
+    world.to_task(task, TaskCommand::Close { person }).expect("closed");
+    assert_eq!(world.primary(task).session.as_ref().map(|session| session.phase), Some(RuntimePhase::Parked), "its process goes");
+    assert_sticks(world, task);
+}
+
+#[test]
+fn first_use_is_a_reason() {
+    let mut world = World::new();
+    world.new_task("fix");
+    assert_eq!(world.start_reasons(), [StartReason::FirstUse]);
+}
+
+#[test]
+fn the_persons_wish_is_a_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    let old = world.primary(task).session.clone().expect("a session");
+    world.take_effects();
+    world.to_task(task, TaskCommand::Fresh).expect("nothing runs");
+    let stops = |effect: &Effect| matches!(effect, Effect::StopRuntime { process } if process.session == old.id);
+    assert!(world.take_effects().iter().any(stops), "the old process goes");
+    world.follow_up(task, "again from the start");
+    assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::Requested]);
+    assert!(world.primary(task).handoff.is_none(), "fresh means without the context");
+}
+
+#[test]
+fn a_change_that_the_session_cannot_take_is_a_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    let execution = world.mint.id();
+    let switch = |model: &str| TaskCommand::Switch { execution, agent: None, model: Some(model.into()) };
+    world.to_task(task, switch("large")).expect("it offers this one");
+    assert_eq!(world.sessions_started(), 1);
+    assert!(world.take_effects().iter().any(|effect| matches!(effect, Effect::SetModel { model, .. } if model == "large")));
+    world.to_task(task, switch("unheard-of")).expect("changed");
+    world.follow_up(task, "go on");
+    assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::Changed]);
+    assert!(world.primary(task).handoff.is_some(), "whoever has not seen the work gets a brief");
+}
+
+#[test]
+fn another_agent_takes_over_with_a_brief_under_the_same_task() {
+    let mut world = World::new();
+    let task = world.rested();
+    let execution = world.mint.id();
+    world.to_task(task, TaskCommand::Switch { execution, agent: Some("codex".into()), model: None }).expect("nothing runs");
+    assert_eq!(world.primary(task).id, execution);
+    assert_eq!(world.task(task).executions.len(), 2);
+    let brief = world.primary(task).handoff.clone().expect("a brief").text;
+    assert!(brief.contains("fix routing"), "{brief}");
+    world.follow_up(task, "go on");
+    world.opened(task);
+    world.answered(task);
+    assert!(world.primary(task).handoff.is_none(), "it is told once");
+}
+
+#[test]
+fn a_session_that_is_truly_lost_is_a_reason() {
+    let mut world = World::new();
+    let task = world.rested();
+    world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
+    world.follow_up(task, "go on");
+    world.report(task, open_failed(NativeFate::Gone)).expect("current");
+    assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::Lost]);
+    let turn = world.running_turn(task);
+    world.opened(task);
+    assert_eq!(world.running_turn(task), turn, "the same turn goes on in the new session");
+    assert!(world.primary(task).prompt().is_some_and(|prompt| prompt.preface.is_some()), "with a brief");
+}
+
+#[test]
+fn a_start_that_fails_is_tried_again_by_the_next_message_and_keeps_what_is_bound() {
+    let mut world = World::new();
+    let task = world.rested();
+    world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
+    world.follow_up(task, "go on");
+    world.report(task, open_failed(NativeFate::Kept)).expect("current");
+    let last = world.primary(task).past.last.clone().expect("a turn");
+    assert!(matches!(last.outcome, TurnOutcome::Failed { .. }));
+    assert_sticks(world, task);
+}
+
+#[test]
+fn a_first_start_that_fails_leaves_the_reason_as_it_was() {
+    let mut world = World::new();
+    let task = world.new_task("fix");
+    world.report(task, open_failed(NativeFate::Kept)).expect("current");
+    world.follow_up(task, "again");
+    assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::FirstUse]);
+}
+
+#[test]
+fn who_speaks_for_an_older_process_is_refused() {
+    let mut world = World::new();
+    let task = world.rested();
+    let session = world.primary(task).session.as_ref().expect("a session").id;
+    world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
+    world.follow_up(task, "go on");
+    let late = TaskCommand::Report { session, epoch: 1, report: Report::Exited { cause: "late".into() } };
+    let refused = world.to_task(task, late).expect_err("epoch 2 is current");
+    assert_eq!(refused.code(), "stale_epoch");
+}

@@ -1,0 +1,255 @@
+//! A world of aggregates in memory: commands go in, what they tell each other is chased, as the engine does it.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::{BTreeMap, VecDeque};
+
+use throughline_model::approval::{ApprovalOption, Ask, OptionKind, Verdict};
+use throughline_model::command::Command;
+use throughline_model::content::ContentBlock;
+use throughline_model::conversation::{Birth, Channel, ConversationCommand, Received};
+use throughline_model::effect::Effect;
+use throughline_model::event::Event;
+use throughline_model::execution::{Execution, Role};
+use throughline_model::ids::*;
+use throughline_model::input::Urgency;
+use throughline_model::project::ProjectCommand;
+use throughline_model::rejection::Rejection;
+use throughline_model::route::{Intent, RouteDecision};
+use throughline_model::runtime_session::{Choice, Failure, RuntimeDescription};
+use throughline_model::state::State;
+use throughline_model::stream::StreamId;
+use throughline_model::task::{NativeFate, Report, Task, TaskCommand, TaskEvent, TaskSeed, TurnAnswer};
+use throughline_model::time::{Now, Timestamp};
+use throughline_model::turn::{StopReason, Usage};
+use throughline_model::{decide, evolve, react};
+
+pub struct World {
+    pub states: BTreeMap<StreamId, State>,
+    pub log: Vec<(StreamId, Event, Timestamp)>,
+    pub effects: Vec<Effect>,
+    pub mint: Mint,
+    pub at: i64,
+    pub person: PersonId,
+    pub project: ProjectId,
+    pub conversation: ConversationId,
+    entropy: u128,
+}
+
+impl World {
+    /// A person, a project at `/shop` and a terminal.
+    pub fn new() -> Self {
+        let mut mint = Mint::new(Timestamp::from_millis(1_000), 42);
+        let (person, project, conversation) = (mint.id(), mint.id(), mint.id());
+        let mut world = World {
+            states: BTreeMap::new(),
+            log: vec![],
+            effects: vec![],
+            mint,
+            at: 1_000,
+            person,
+            project,
+            conversation,
+            entropy: 0,
+        };
+        let add = ProjectCommand::Add { project, name: "shop".into(), root: "/shop".into(), agent: "demo".into(), member: person };
+        world.send(StreamId::Project(project), Command::Project(add)).expect("a project");
+        world.open(conversation, Channel::Cli);
+        world
+    }
+
+    pub fn open(&mut self, conversation: ConversationId, channel: Channel) {
+        let open = ConversationCommand::Open { conversation, channel, person: self.person, project: Some(self.project) };
+        self.send(StreamId::Conversation(conversation), Command::Conversation(open)).expect("a conversation");
+    }
+
+    /// Sends a command and everything that follows from it; all or nothing.
+    pub fn send(&mut self, to: StreamId, command: Command) -> Result<Vec<Event>, Rejection> {
+        let mut states = self.states.clone();
+        let (mut log, mut effects, mut events) = (vec![], vec![], vec![]);
+        let mut told = VecDeque::from([(to, command)]);
+        self.at += 10;
+        let at = Timestamp::from_millis(self.at);
+        while let Some((to, command)) = told.pop_front() {
+            self.entropy += 1;
+            let state = states.entry(to).or_insert_with(|| State::empty(to.kind()));
+            let mut tells = vec![];
+            for event in decide(to, state, command, Now { at, entropy: self.entropy })? {
+                let before = state.clone();
+                evolve(state, &event, at);
+                for effect in react(&before, state, &event, at) {
+                    match effect {
+                        Effect::Tell { to, command } => tells.push((to, *command)),
+                        other => effects.push(other),
+                    }
+                }
+                log.push((to, event.clone(), at));
+                events.push(event);
+            }
+            tells.into_iter().rev().for_each(|tell| told.push_front(tell));
+        }
+        self.states = states;
+        self.log.extend(log);
+        self.effects.extend(effects);
+        Ok(events)
+    }
+
+    pub fn to_task(&mut self, task: TaskId, command: TaskCommand) -> Result<Vec<Event>, Rejection> {
+        self.send(StreamId::Task(task), Command::Task(command))
+    }
+
+    pub fn receive(&mut self, intent: Intent, birth: Option<Birth>, text: &str, urgency: Urgency) -> Result<InputId, Rejection> {
+        let conversation = self.conversation;
+        self.receive_in(conversation, intent, birth, text, urgency)
+    }
+
+    pub fn receive_in(
+        &mut self,
+        conversation: ConversationId,
+        intent: Intent,
+        birth: Option<Birth>,
+        text: &str,
+        urgency: Urgency,
+    ) -> Result<InputId, Rejection> {
+        let input = self.mint.id();
+        let decision = RouteDecision { id: self.mint.id(), intent, confidence: 1.0, evidence: vec![], alternatives: vec![] };
+        let received =
+            Received { input, person: self.person, content: vec![ContentBlock::text(text)], decision, birth, urgency };
+        let command = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
+        self.send(StreamId::Conversation(conversation), command)?;
+        Ok(input)
+    }
+
+    /// A new task, its first turn waiting for its session.
+    pub fn new_task(&mut self, text: &str) -> TaskId {
+        self.new_task_as(text, Role::Editor)
+    }
+
+    pub fn new_task_as(&mut self, text: &str, role: Role) -> TaskId {
+        let task = self.mint.id();
+        let seed = TaskSeed {
+            project: self.project,
+            title: text.into(),
+            goal: text.into(),
+            root: "/shop".into(),
+            execution: self.mint.id(),
+            agent: "demo".into(),
+            role,
+        };
+        let intent = Intent::NewTask { project: self.project, agent: None };
+        self.receive(intent, Some(Birth::Task { task, seed }), text, Urgency::InTurn).expect("a task");
+        task
+    }
+
+    pub fn follow_up(&mut self, task: TaskId, text: &str) -> InputId {
+        self.receive(Intent::Continue { task, execution: None }, None, text, Urgency::InTurn).expect("taken")
+    }
+
+    pub fn task(&self, task: TaskId) -> &Task {
+        self.states[&StreamId::Task(task)].task().expect("a task")
+    }
+
+    pub fn primary(&self, task: TaskId) -> &Execution {
+        self.task(task).primary().expect("an execution")
+    }
+
+    pub fn report(&mut self, task: TaskId, report: Report) -> Result<Vec<Event>, Rejection> {
+        let session = self.primary(task).session.as_ref().expect("a session");
+        let (session, epoch) = (session.id, session.epoch);
+        self.to_task(task, TaskCommand::Report { session, epoch, report })
+    }
+
+    /// The agent opened the session.
+    pub fn opened(&mut self, task: TaskId) {
+        let native = self.primary(task).session.as_ref().and_then(|session| session.native.clone());
+        let native = native.unwrap_or_else(|| format!("native-{}", self.at));
+        let models = ["small", "large"].map(|id| Choice { id: id.into(), name: id.into() }).to_vec();
+        let description = Box::new(RuntimeDescription { models, ..RuntimeDescription::default() });
+        self.report(task, Report::Opened { native, description }).expect("current");
+    }
+
+    pub fn running_turn(&self, task: TaskId) -> TurnId {
+        self.primary(task).active.as_ref().expect("a turn").id
+    }
+
+    pub fn answered(&mut self, task: TaskId) {
+        self.answer(task, TurnAnswer::Stopped { reason: StopReason::EndTurn });
+    }
+
+    pub fn answer(&mut self, task: TaskId, answer: TurnAnswer) {
+        let turn = self.running_turn(task);
+        self.report(task, Report::TurnAnswered { turn, answer, usage: Usage::default() }).expect("current");
+    }
+
+    /// A task whose first turn is done, its session live.
+    pub fn rested(&mut self) -> TaskId {
+        let task = self.new_task("fix routing");
+        self.opened(task);
+        self.answered(task);
+        task
+    }
+
+    /// A task whose turn waits for an approval.
+    pub fn asking(&mut self) -> (TaskId, ApprovalId) {
+        let task = self.new_task("run cargo test");
+        self.opened(task);
+        let approval = self.mint.id();
+        self.report(task, asked(approval)).expect("current");
+        (task, approval)
+    }
+
+    pub fn decide_on(&mut self, task: TaskId, approval: ApprovalId, verdict: Verdict) -> Result<Vec<Event>, Rejection> {
+        let by = self.person;
+        self.to_task(task, TaskCommand::DecideApproval { approval, verdict, by, digest: None, reason: None })
+    }
+
+    /// The effects since the last look.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    pub fn count(&self, fits: impl Fn(&TaskEvent) -> bool) -> usize {
+        self.log.iter().filter(|(_, event, _)| matches!(event, Event::Task(event) if fits(event))).count()
+    }
+
+    /// How many runtime sessions were ever started.
+    pub fn sessions_started(&self) -> usize {
+        self.count(|event| matches!(event, TaskEvent::RuntimeSessionStarted { .. }))
+    }
+
+    pub fn start_reasons(&self) -> Vec<throughline_model::runtime_session::StartReason> {
+        let reason = |(_, event, _): &(StreamId, Event, Timestamp)| match event {
+            Event::Task(TaskEvent::RuntimeSessionStarted { reason, .. }) => Some(*reason),
+            _ => None,
+        };
+        self.log.iter().filter_map(reason).collect()
+    }
+}
+
+pub fn asked(approval: ApprovalId) -> Report {
+    let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
+    Report::Asked {
+        approval,
+        request: "7".into(),
+        ask: Ask {
+            call: "call-1".into(),
+            title: "cargo test".into(),
+            tool: "execute".into(),
+            input: Some(r#"{"command":"cargo test"}"#.into()),
+            cwd: "/shop".into(),
+        },
+        options: vec![
+            option("yes", OptionKind::AllowOnce),
+            option("always", OptionKind::AllowAlways),
+            option("no", OptionKind::RejectOnce),
+        ],
+    }
+}
+
+pub fn broken(code: &str) -> Failure {
+    Failure { code: code.into(), message: "it broke".into(), hint: None }
+}
+
+pub fn open_failed(native: NativeFate) -> Report {
+    Report::OpenFailed { failure: broken("agent_refused"), native }
+}
