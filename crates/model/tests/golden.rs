@@ -1,0 +1,199 @@
+//! Golden files: every shape of event that was ever written still decodes, and none is written that has no golden line.
+//!
+//! A line is never changed. To add one for a new event, run with `UPDATE_GOLDEN=1` and look at the diff.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use support::{World, asked, broken, open_failed};
+use throughline_model::approval::Verdict;
+use throughline_model::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
+use throughline_model::content::{BlobRef, ContentBlock, Text};
+use throughline_model::conversation::Channel;
+use throughline_model::delivery::DeliveryOutcome;
+use throughline_model::event::Event;
+use throughline_model::execution::Role;
+use throughline_model::input::Urgency;
+use throughline_model::item::{FileChange, Item, ItemBody, Note, NoteKind, ToolCall, ToolStatus};
+use throughline_model::person::{Identity, PersonCommand};
+use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
+use throughline_model::route::Intent;
+use throughline_model::runtime_session::SettingChange;
+use throughline_model::stream::{StreamId, StreamKind};
+use throughline_model::task::{NativeFate, Report, TaskCommand, TurnAnswer};
+use throughline_model::turn::StopReason;
+
+const FILE: &str = "tests/golden/events.jsonl";
+
+/// Every event there is, once at least.
+fn all_that_can_happen() -> World {
+    let mut world = World::new();
+    people_and_settings(&mut world);
+    let task = work(&mut world);
+    endings(&mut world, task);
+    world
+}
+
+fn people_and_settings(world: &mut World) {
+    use throughline_model::command::Command;
+    use throughline_model::project::ProjectCommand;
+    let person = world.person;
+    let stream = StreamId::Person(person);
+    let send = |world: &mut World, command| drop(world.send(stream, Command::Person(command)).expect("taken"));
+    let identity = Identity::OsUser { uid: 1000 };
+    send(world, PersonCommand::Enrol { person, name: "Ada".into(), locale: "en".into(), identity });
+    let telegram = Identity::Telegram { user: 7 };
+    send(world, PersonCommand::Link { identity: telegram.clone() });
+    send(world, PersonCommand::Unlink { identity: telegram });
+    let project = world.project;
+    let set = ProjectCommand::SetDefaultAgent { agent: "codex".into() };
+    world.send(StreamId::Project(project), Command::Project(set)).expect("set");
+}
+
+fn work(world: &mut World) -> throughline_model::ids::TaskId {
+    let phone = world.mint.id();
+    world.open(phone, Channel::Telegram);
+    let task = world.new_task("fix routing");
+    world.opened(task);
+    for item in items(world) {
+        world.report(task, Report::Recorded(Box::new(item))).expect("current");
+    }
+    let entries = vec![PlanEntry { content: "look".into(), priority: PlanPriority::High, status: PlanStatus::InProgress }];
+    world.report(task, Report::PlanRevised { entries }).expect("current");
+    world.report(task, Report::Titled { title: "Fix the routing".into() }).expect("current");
+    world.report(task, Report::Changed(SettingChange::Mode { mode: "ask".into() })).expect("current");
+    let approval = world.mint.id();
+    world.report(task, asked(approval)).expect("current");
+    world.decide_on(task, approval, Verdict::Approve).expect("pending");
+    let second = world.new_task("wait for it");
+    world.receive_in(phone, Intent::Continue { task, execution: None }, None, "from the phone", Urgency::InTurn).expect("taken");
+    world.answered(task);
+    let delivery = match &world.states[&StreamId::Conversation(phone)] {
+        throughline_model::state::State::Conversation(Some(state)) => state.outbound[0].id,
+        other => panic!("{other:?}"),
+    };
+    let settle = throughline_model::conversation::ConversationCommand::SettleDelivery { delivery, outcome: DeliveryOutcome::Sent };
+    world.send(StreamId::Conversation(phone), throughline_model::command::Command::Conversation(settle)).expect("settled");
+    let queued = world.follow_up(task, "and more");
+    world.to_task(task, TaskCommand::Withdraw { input: queued }).expect("it waits");
+    world.to_task(second, TaskCommand::Cancel).expect("it runs or waits");
+    task
+}
+
+fn items(world: &mut World) -> Vec<Item> {
+    let blob = BlobRef { sha256: "ab".repeat(32), bytes: 70_000 };
+    let call = ToolCall {
+        call: "call-1".into(),
+        title: "edit".into(),
+        tool: "edit".into(),
+        status: ToolStatus::Completed,
+        input: Some("{}".into()),
+        output: Some(Text::Blob { blob: blob.clone(), head: "first".into() }),
+        changes: vec![FileChange { path: "a.rs".into(), before: None, after: "new".into() }],
+        locations: vec!["a.rs".into()],
+    };
+    let picture = ContentBlock::Image { blob: blob.clone(), mime: "image/png".into(), name: None };
+    let file = ContentBlock::File { blob, mime: "text/plain".into(), name: "a.txt".into() };
+    let bodies = [
+        ItemBody::Message { text: "done".into(), attachments: vec![picture, file], question: true },
+        ItemBody::Thought { text: "hm".into() },
+        ItemBody::ToolCall(call),
+        ItemBody::Note(Note { about: NoteKind::NotJson, text: "oops".into() }),
+    ];
+    bodies.into_iter().map(|body| Item { id: world.mint.id(), turn: None, body }).collect()
+}
+
+fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
+    let person = world.person;
+    if world.primary(task).active.is_some() {
+        world.to_task(task, TaskCommand::Cancel).expect("it runs");
+        world.answer(task, TurnAnswer::Stopped { reason: StopReason::Cancelled });
+    }
+    world.follow_up(task, "fail");
+    world.answer(task, TurnAnswer::Failed { failure: broken("turn_failed") });
+    world.to_task(task, TaskCommand::Retry { person }).expect("nothing runs");
+    let turn = world.running_turn(task);
+    let checkpoint = Checkpoint { id: world.mint.id(), turn, side: CheckpointSide::Before, tree: CheckpointTree::Taken { oid: "0a".into() } };
+    world.to_task(task, TaskCommand::KeepCheckpoint { checkpoint }).expect("kept");
+    world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
+    world.follow_up(task, "go on");
+    world.report(task, open_failed(NativeFate::Gone)).expect("current");
+    world.opened(task);
+    world.answered(task);
+    world.to_task(task, TaskCommand::PinNote { person, text: "mind the gap".into() }).expect("pinned");
+    world.to_task(task, TaskCommand::Fresh).expect("nothing runs");
+    let (first, second) = (world.mint.id(), world.mint.id());
+    let add = TaskCommand::AddExecution { execution: first, agent: "cc".into(), role: Role::Reviewer };
+    world.to_task(task, add).expect("added");
+    let switch = TaskCommand::Switch { execution: second, agent: Some("codex".into()), model: Some("large".into()) };
+    world.to_task(task, switch).expect("switched");
+    world.to_task(task, TaskCommand::Close { person }).expect("closed");
+    world.to_task(task, TaskCommand::Reopen).expect("reopened");
+}
+
+fn kind_of(word: &str) -> StreamKind {
+    [StreamKind::Person, StreamKind::Project, StreamKind::Conversation, StreamKind::Task, StreamKind::Workspace]
+        .into_iter()
+        .find(|kind| json!(kind) == json!(word))
+        .unwrap_or_else(|| panic!("{word}"))
+}
+
+fn type_of(event: &Value) -> String {
+    event["type"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn every_event_that_was_ever_written_still_decodes() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let mut lines: Vec<Value> = std::fs::read_to_string(&path)
+        .unwrap_or_default()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a golden line is JSON"))
+        .collect();
+    let known: BTreeSet<String> = lines.iter().map(|line| type_of(&line["event"])).collect();
+    let mut missing = vec![];
+    let mut seen = known.clone();
+    for (stream, event, _) in all_that_can_happen().log {
+        let value: Value = serde_json::from_str(&event.encode().expect("json")).expect("json");
+        if seen.insert(type_of(&value)) {
+            missing.push(json!({"stream": stream.kind(), "event": value}));
+        }
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        lines.append(&mut missing);
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(&path, text).expect("written");
+    }
+    let types: Vec<_> = missing.iter().map(|line| type_of(&line["event"])).collect();
+    assert!(types.is_empty(), "no golden line for {types:?}: run with UPDATE_GOLDEN=1");
+    for line in lines {
+        let kind = kind_of(line["stream"].as_str().unwrap_or_default());
+        let text = line["event"].to_string();
+        let event = Event::decode(kind, &text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let again: Value = serde_json::from_str(&event.encode().expect("json")).expect("json");
+        assert_eq!(again, line["event"]);
+    }
+}
+
+#[test]
+fn the_goldens_cover_every_event_of_the_model() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE)).expect("golden");
+    let known: BTreeSet<String> =
+        text.lines().map(|line| type_of(&serde_json::from_str::<Value>(line).expect("json")["event"])).collect();
+    for name in [
+        "person_enrolled", "identity_linked", "identity_unlinked", "project_added", "default_agent_set", "task_numbered",
+        "conversation_opened", "input_received", "focus_moved", "delivery_queued", "delivery_settled", "lease_granted",
+        "lease_awaited", "lease_released", "task_created", "task_keyed", "task_retitled", "task_closed", "task_reopened",
+        "conversation_joined", "note_pinned", "execution_added", "execution_ended", "model_chosen", "handoff_prepared",
+        "input_queued", "input_withdrawn", "turn_requested", "turn_held", "turn_cleared", "turn_started",
+        "turn_stop_requested", "turn_ended", "runtime_session_started", "runtime_session_resumed",
+        "runtime_session_opened", "runtime_session_changed", "runtime_session_parked", "runtime_session_lost",
+        "runtime_session_closed", "item_recorded", "plan_revised", "approval_requested", "approval_settled",
+        "checkpoint_taken",
+    ] {
+        assert!(known.contains(name), "{name}");
+    }
+}
