@@ -45,7 +45,12 @@ impl Engine {
         let status = |agent: &crate::config::AgentProfile| {
             let spec = shared.launch_spec(agent, Path::new("/"));
             let program = spec.program.display().to_string();
-            AgentStatus { name: agent.name.clone(), found: find_program(&program), program, install: agent.install.clone() }
+            AgentStatus {
+                name: agent.name.clone(),
+                found: find_program(&program),
+                program,
+                install: agent.install.clone(),
+            }
         };
         shared.config.agents.iter().map(status).collect()
     }
@@ -79,10 +84,17 @@ impl Engine {
             first_answer(&mut reader, id).await
         };
         let secs = shared.config.initialize_timeout;
-        let late = || failure("agent_timeout", format!("it did not answer `initialize` within {} s", secs.as_secs()), "start it by hand to see why");
+        let late = || {
+            failure(
+                "agent_timeout",
+                format!("it did not answer `initialize` within {} s", secs.as_secs()),
+                "start it by hand to see why",
+            )
+        };
         let answer = timeout(secs, asked).await.unwrap_or_else(|_| Err(late()));
         let _ = writer.stop(Duration::from_millis(200)).await;
-        let _ = timeout(Duration::from_secs(10), async { while let Some(Ok(Kept::Frame(_))) = reader.next().await {} }).await;
+        let _ = timeout(Duration::from_secs(10), async { while let Some(Ok(Kept::Frame(_))) = reader.next().await {} })
+            .await;
         answer
     }
 
@@ -94,7 +106,8 @@ impl Engine {
         for kept in client::list(&shared.home.keepers()).unwrap_or_default() {
             let Some(pid) = kept.keeper_pid else { continue };
             let name = kept.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let process = processes.iter().find(|process| name == format!("{}-{}", process.session.uuid(), process.epoch));
+            let process =
+                processes.iter().find(|process| name == format!("{}-{}", process.session.uuid(), process.epoch));
             let task = match process {
                 Some(process) => self.task(process.task).await.ok().flatten().map(|task| task.key.clone()),
                 None => None,
@@ -116,7 +129,11 @@ async fn first_answer(reader: &mut Reader, id: RuntimeSessionId) -> Result<Agent
                     return Err(failure("agent_refused", error.in_words(), "update the agent"));
                 }
                 Happening::Ended(reason) => {
-                    return Err(failure("agent_garbage", reason.to_string(), "it has to speak ACP on its standard output"));
+                    return Err(failure(
+                        "agent_garbage",
+                        reason.to_string(),
+                        "it has to speak ACP on its standard output",
+                    ));
                 }
                 _ => {}
             }

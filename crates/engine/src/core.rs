@@ -257,7 +257,8 @@ impl Unit {
         for stream in self.order {
             let Some(mut working) = self.streams.remove(&stream) else { continue };
             let expected = working.known.version - working.events.len() as u64;
-            let items_only = working.events.iter().all(|event| matches!(event, Event::Task(TaskEvent::ItemRecorded { .. })));
+            let items_only =
+                working.events.iter().all(|event| matches!(event, Event::Task(TaskEvent::ItemRecorded { .. })));
             let due = !items_only || working.known.version - working.known.snapshot >= SNAPSHOT_EVERY;
             if due {
                 working.known.snapshot = working.known.version;

@@ -81,7 +81,11 @@ impl Engine {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn start_with(options: Options, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Self, EngineError> {
+    pub async fn start_with(
+        options: Options,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, EngineError> {
         let Options { home, lock, config, keeper_exe, channels } = options;
         let head = match store.ask(Ask::Head).await? {
             Answer::Head(head) => head,

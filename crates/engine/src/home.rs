@@ -131,13 +131,22 @@ impl Home {
     pub fn lock(&self) -> Result<HomeLock, HomeError> {
         let path = self.path.join("daemon.lock");
         let unwritable = |source: io::Error| HomeError::Unwritable { path: path.clone(), source };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(unwritable)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(unwritable)?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let mut text = String::new();
             let _ = file.read_to_string(&mut text);
             let pid = text.trim().to_owned();
-            return Err(HomeError::InUse { path: self.path.clone(), pid: if pid.is_empty() { "unknown".into() } else { pid } });
+            return Err(HomeError::InUse {
+                path: self.path.clone(),
+                pid: if pid.is_empty() { "unknown".into() } else { pid },
+            });
         }
         file.set_len(0).map_err(unwritable)?;
         writeln!(file, "{}", std::process::id()).map_err(unwritable)?;
@@ -148,7 +157,8 @@ impl Home {
     fn next_generation(&self) -> Result<u64, HomeError> {
         let path = self.path.join("generation");
         let unwritable = |source: io::Error| HomeError::Unwritable { path: path.clone(), source };
-        let last: u64 = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default();
+        let last: u64 =
+            std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default();
         let fresh = path.with_extension("new");
         let mut file = File::create(&fresh).map_err(unwritable)?;
         writeln!(file, "{}", last + 1).map_err(unwritable)?;

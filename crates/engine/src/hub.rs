@@ -13,6 +13,8 @@ use throughline_store::port::{Feed, Store};
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 
+use crate::trace::Traces;
+
 /// How many publications a listener may be behind.
 const BACKLOG: usize = 1024;
 /// How many events are read at once.
@@ -140,9 +142,11 @@ impl Hub {
 
     /// Publishes what is committed, from this place on, until it is told to stop.
     pub(crate) async fn pump(self, store: Arc<dyn Store>, mut last: Seq, stop: CancellationToken) {
+        let mut traces = Traces::default();
         loop {
             match store.read(Feed { stream: None, after: last, limit: PAGE }).await {
                 Ok(events) if events.is_empty() => {
+                    traces.drained();
                     tokio::select! {
                         () = self.inner.committed.notified() => {}
                         () = stop.cancelled() => return,
@@ -151,6 +155,7 @@ impl Hub {
                 Ok(events) => {
                     for recorded in events {
                         last = recorded.seq;
+                        traces.observe(&recorded);
                         let _ = self.inner.sender.send(Published::Event(Arc::new(recorded)));
                     }
                 }

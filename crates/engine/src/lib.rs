@@ -19,6 +19,7 @@ mod hub;
 mod offload;
 mod projects;
 mod say;
+mod trace;
 
 pub use agents::{AgentStatus, RunningKeeper};
 pub use clock::{Clock, SystemClock};

@@ -42,7 +42,13 @@ impl Engine {
         }
         let agent = self.agent_name(agent.as_deref().unwrap_or(&self.config().default_agent))?;
         let project: ProjectId = self.inner.core.clock.now().mint().id();
-        let command = ProjectCommand::Add { project, name: name.clone(), root: root.clone(), agent: agent.clone(), member: person };
+        let command = ProjectCommand::Add {
+            project,
+            name: name.clone(),
+            root: root.clone(),
+            agent: agent.clone(),
+            member: person,
+        };
         self.send(StreamId::Project(project), Command::Project(command)).await?;
         Ok(ProjectRow { id: project, name, root, agent })
     }

@@ -88,7 +88,11 @@ impl Engine {
         let input: InputId = mint.id();
         tracing::Span::current().record("trace", tracing::field::display(input));
         let received = self.receive(&message, input, &mut mint).await?;
-        let inbox = message.idempotency.as_ref().zip(inbox_key).map(|(known, key)| InboxEntry { key, digest: known.digest.clone(), input });
+        let inbox = message.idempotency.as_ref().zip(inbox_key).map(|(known, key)| InboxEntry {
+            key,
+            digest: known.digest.clone(),
+            input,
+        });
         let digest = inbox.as_ref().map(|entry| entry.digest.clone()).unwrap_or_default();
         let command = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
         let request = Request { inbox, ..Request::of(StreamId::Conversation(message.conversation), command) };
@@ -113,14 +117,23 @@ impl Engine {
         let (context, target) = self.context(message, conversation, project, &stated).await?;
         let decision = route(mint.id(), &context, &stated);
         let project = match (&decision.intent, &target) {
-            (Intent::NewTask { .. }, _) | (_, None) => Some(self.project(project.ok_or(EngineError::NoProject)?).await?),
+            (Intent::NewTask { .. }, _) | (_, None) => {
+                Some(self.project(project.ok_or(EngineError::NoProject)?).await?)
+            }
             (_, Some(task)) => Some(self.project(task.project).await?),
         };
         if project.as_ref().is_some_and(|project| !project.members.contains(&message.person)) {
             return Err(Rejection::Forbidden.into());
         }
         let birth = self.birth(message, &decision, project.as_ref(), &stated, mint);
-        Ok(Received { input, person: message.person, content: message.content.clone(), decision, birth, urgency: message.urgency })
+        Ok(Received {
+            input,
+            person: message.person,
+            content: message.content.clone(),
+            decision,
+            birth,
+            urgency: message.urgency,
+        })
     }
 
     async fn context(
@@ -218,7 +231,9 @@ fn check_size(content: &[ContentBlock]) -> Result<(), EngineError> {
         ContentBlock::Text { text: Text::Blob { .. } } | ContentBlock::Image { .. } | ContentBlock::File { .. } => 0,
     };
     let bytes: usize = content.iter().map(words).sum();
-    let blank = content.iter().all(|block| matches!(block, ContentBlock::Text { text: Text::Inline(text) } if text.trim().is_empty()));
+    let blank = content
+        .iter()
+        .all(|block| matches!(block, ContentBlock::Text { text: Text::Inline(text) } if text.trim().is_empty()));
     if blank {
         return Err(Rejection::Empty.into());
     }

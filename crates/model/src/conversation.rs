@@ -178,7 +178,10 @@ pub enum ConversationEvent {
     },
 }
 
-pub(crate) fn decide(state: Option<&Conversation>, command: ConversationCommand) -> Result<Vec<ConversationEvent>, Rejection> {
+pub(crate) fn decide(
+    state: Option<&Conversation>,
+    command: ConversationCommand,
+) -> Result<Vec<ConversationEvent>, Rejection> {
     let Some(state) = state else {
         return match command {
             ConversationCommand::Open { conversation, channel, person, project } => {
@@ -196,10 +199,12 @@ pub(crate) fn decide(state: Option<&Conversation>, command: ConversationCommand)
         ConversationCommand::Focus { person, task } => Ok(moved(state, person, task).into_iter().collect()),
         // Who reads the stream has it already.
         ConversationCommand::Deliver { .. } if !state.channel.pushes() => Ok(vec![]),
-        ConversationCommand::Deliver { delivery } => Ok(match state.outbound.iter().any(|known| known.id == delivery.id) {
-            true => vec![],
-            false => vec![ConversationEvent::DeliveryQueued { delivery }],
-        }),
+        ConversationCommand::Deliver { delivery } => {
+            Ok(match state.outbound.iter().any(|known| known.id == delivery.id) {
+                true => vec![],
+                false => vec![ConversationEvent::DeliveryQueued { delivery }],
+            })
+        }
         ConversationCommand::SettleDelivery { delivery, outcome } => {
             Ok(match state.outbound.iter().any(|known| known.id == delivery) {
                 true => vec![ConversationEvent::DeliverySettled { delivery, outcome }],
@@ -213,10 +218,11 @@ fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationE
     if received.content.is_empty() {
         return Err(Rejection::Empty);
     }
-    match &received.decision.intent {
-        Intent::Fork { .. } => return Err(Rejection::NotAvailable { what: "forking a task" }),
-        Intent::SwitchAgent { .. } => return Err(Rejection::NotAvailable { what: "switching by message" }),
-        _ => {}
+    if matches!(received.decision.intent, Intent::Fork { .. }) {
+        return Err(Rejection::NotAvailable { what: "forking a task" });
+    }
+    if matches!(received.decision.intent, Intent::SwitchAgent { .. }) {
+        return Err(Rejection::NotAvailable { what: "switching by message" });
     }
     let person = received.person;
     let target = focus_after(&received);
@@ -272,7 +278,9 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
             state.focus.insert(*person, *task);
         }
         (Some(state), ConversationEvent::DeliveryQueued { delivery }) => state.outbound.push(delivery.clone()),
-        (Some(state), ConversationEvent::DeliverySettled { delivery, .. }) => state.outbound.retain(|known| known.id != *delivery),
+        (Some(state), ConversationEvent::DeliverySettled { delivery, .. }) => {
+            state.outbound.retain(|known| known.id != *delivery)
+        }
         (Some(_), ConversationEvent::InputReceived(_)) => {}
         (
             None,
@@ -305,8 +313,12 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
         content: received.content.clone(),
         at,
     };
-    let tell = |task: TaskId, command: TaskCommand| Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(command)) };
-    let enqueue = |task, execution| tell(task, TaskCommand::Enqueue { queued: queued(), execution, urgency: received.urgency });
+    let tell = |task: TaskId, command: TaskCommand| Effect::Tell {
+        to: StreamId::Task(task),
+        command: Box::new(Command::Task(command)),
+    };
+    let enqueue =
+        |task, execution| tell(task, TaskCommand::Enqueue { queued: queued(), execution, urgency: received.urgency });
     match (&received.decision.intent, &received.birth) {
         (Intent::NewTask { project, .. }, Some(Birth::Task { task, seed })) => vec![
             tell(*task, TaskCommand::Create { seed: seed.clone(), person: received.person, conversation: state.id }),
@@ -316,17 +328,22 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
             },
             enqueue(*task, None),
         ],
-        (Intent::AddExecution { task, agent, role }, Some(Birth::Execution { execution })) => vec![
-            tell(*task, add(*execution, agent, *role)),
-            enqueue(*task, Some(*execution)),
-        ],
-        (Intent::Continue { task, execution } | Intent::Answer { task, execution }, _) => vec![enqueue(*task, *execution)],
+        (Intent::AddExecution { task, agent, role }, Some(Birth::Execution { execution })) => {
+            vec![tell(*task, add(*execution, agent, *role)), enqueue(*task, Some(*execution))]
+        }
+        (Intent::Continue { task, execution } | Intent::Answer { task, execution }, _) => {
+            vec![enqueue(*task, *execution)]
+        }
         (Intent::FreshSession { task }, _) => vec![tell(*task, TaskCommand::Fresh)],
         (Intent::Retry { task }, _) => vec![tell(*task, TaskCommand::Retry { person: received.person })],
         (Intent::Cancel { task }, _) => vec![tell(*task, TaskCommand::Cancel)],
         (Intent::Close { task }, _) => vec![tell(*task, TaskCommand::Close { person: received.person })],
-        (Intent::Approve { task, approval }, _) => vec![tell(*task, decide_approval(*approval, Verdict::Approve, received.person))],
-        (Intent::Deny { task, approval }, _) => vec![tell(*task, decide_approval(*approval, Verdict::Deny, received.person))],
+        (Intent::Approve { task, approval }, _) => {
+            vec![tell(*task, decide_approval(*approval, Verdict::Approve, received.person))]
+        }
+        (Intent::Deny { task, approval }, _) => {
+            vec![tell(*task, decide_approval(*approval, Verdict::Deny, received.person))]
+        }
         (
             Intent::NewTask { .. }
             | Intent::AddExecution { .. }

@@ -55,7 +55,9 @@ impl Event {
     pub fn revisable_item(&self) -> Option<ItemId> {
         match self {
             Event::Task(TaskEvent::ItemRecorded { item, .. }) if item.revisable() => Some(item.id),
-            Event::Task(_) | Event::Person(_) | Event::Project(_) | Event::Conversation(_) | Event::Workspace(_) => None,
+            Event::Task(_) | Event::Person(_) | Event::Project(_) | Event::Conversation(_) | Event::Workspace(_) => {
+                None
+            }
         }
     }
 }

@@ -202,9 +202,13 @@ impl Execution {
             return Activity::WaitingAnswer;
         }
         match self.past.last.as_ref().map(|turn| &turn.outcome) {
-            Some(TurnOutcome::Failed { failure }) if failure.blocks() => Activity::Blocked { reason: failure.message.clone() },
+            Some(TurnOutcome::Failed { failure }) if failure.blocks() => {
+                Activity::Blocked { reason: failure.message.clone() }
+            }
             Some(TurnOutcome::Failed { failure }) => Activity::Failed { reason: failure.message.clone() },
-            Some(TurnOutcome::Interrupted { cause } | TurnOutcome::Unknown { cause }) => Activity::Failed { reason: cause.clone() },
+            Some(TurnOutcome::Interrupted { cause } | TurnOutcome::Unknown { cause }) => {
+                Activity::Failed { reason: cause.clone() }
+            }
             Some(TurnOutcome::Completed { .. } | TurnOutcome::Cancelled) | None => Activity::Resting,
         }
     }

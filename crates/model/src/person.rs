@@ -98,7 +98,9 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand) -> Result<V
             Ok(vec![PersonEvent::PersonEnrolled { person, name, locale }, PersonEvent::IdentityLinked { identity }])
         }
         (Some(_), PersonCommand::Enrol { .. }) => Ok(vec![]),
-        (None, PersonCommand::Link { .. } | PersonCommand::Unlink { .. }) => Err(Rejection::NotFound { what: "person" }),
+        (None, PersonCommand::Link { .. } | PersonCommand::Unlink { .. }) => {
+            Err(Rejection::NotFound { what: "person" })
+        }
         (Some(person), PersonCommand::Link { identity }) => Ok(match person.identities.contains(&identity) {
             true => vec![],
             false => vec![PersonEvent::IdentityLinked { identity }],
@@ -116,14 +118,18 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
             *state = Some(Person { id: *person, name: name.clone(), locale: locale.clone(), identities: vec![] });
         }
         (Some(person), PersonEvent::IdentityLinked { identity }) => person.identities.push(identity.clone()),
-        (Some(person), PersonEvent::IdentityUnlinked { identity }) => person.identities.retain(|known| known != identity),
+        (Some(person), PersonEvent::IdentityUnlinked { identity }) => {
+            person.identities.retain(|known| known != identity)
+        }
         (None, PersonEvent::IdentityLinked { .. } | PersonEvent::IdentityUnlinked { .. }) => {}
     }
 }
 
 pub(crate) fn react(_: &Person, event: &PersonEvent) -> Vec<Effect> {
     match event {
-        PersonEvent::PersonEnrolled { .. } | PersonEvent::IdentityLinked { .. } | PersonEvent::IdentityUnlinked { .. } => {
+        PersonEvent::PersonEnrolled { .. }
+        | PersonEvent::IdentityLinked { .. }
+        | PersonEvent::IdentityUnlinked { .. } => {
             vec![]
         }
     }

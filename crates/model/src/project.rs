@@ -130,7 +130,10 @@ pub(crate) fn react(project: &Project, event: &ProjectEvent) -> Vec<Effect> {
     match event {
         ProjectEvent::TaskNumbered { task, number } => {
             let key = format!("{}-{number}", project.name);
-            vec![Effect::Tell { to: StreamId::Task(*task), command: Box::new(Command::Task(TaskCommand::AssignKey { key })) }]
+            vec![Effect::Tell {
+                to: StreamId::Task(*task),
+                command: Box::new(Command::Task(TaskCommand::AssignKey { key })),
+            }]
         }
         ProjectEvent::ProjectAdded { .. } | ProjectEvent::DefaultAgentSet { .. } => vec![],
     }

@@ -195,13 +195,20 @@ pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDe
         return decided(Intent::Continue { task, execution: None }, why);
     }
     let fits = |known: &&KnownExecution| {
-        stated.agent.as_ref().is_none_or(|agent| *agent == known.agent) && stated.role.is_none_or(|role| role == known.role)
+        stated.agent.as_ref().is_none_or(|agent| *agent == known.agent)
+            && stated.role.is_none_or(|role| role == known.role)
     };
     match (context.executions.iter().find(fits), &stated.agent) {
-        (Some(known), _) => decided(Intent::Continue { task, execution: Some(known.id) }, "the agent or role was named, and is at work here"),
+        (Some(known), _) => decided(
+            Intent::Continue { task, execution: Some(known.id) },
+            "the agent or role was named, and is at work here",
+        ),
         (None, Some(agent)) => {
             let role = stated.role.unwrap_or(Role::Editor);
-            decided(Intent::AddExecution { task, agent: agent.clone(), role }, "an agent was named that is not at work here yet")
+            decided(
+                Intent::AddExecution { task, agent: agent.clone(), role },
+                "an agent was named that is not at work here yet",
+            )
         }
         (None, None) => decided(Intent::Continue { task, execution: None }, why),
     }

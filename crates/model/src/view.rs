@@ -178,9 +178,15 @@ impl TaskRow {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a row of its own is the exception; the task's row is written for every event"
+)]
 fn task_event_rows(task: TaskId, before: &State, event: &TaskEvent, at: Timestamp) -> Vec<Row> {
     match event {
-        TaskEvent::TurnRequested { turn, input, .. } => vec![Row::InputMoved(InputMoved { id: *input, turn: Some(*turn) })],
+        TaskEvent::TurnRequested { turn, input, .. } => {
+            vec![Row::InputMoved(InputMoved { id: *input, turn: Some(*turn) })]
+        }
         TaskEvent::InputWithdrawn { input } => vec![Row::InputMoved(InputMoved { id: *input, turn: None })],
         TaskEvent::ApprovalRequested { approval } => vec![Row::Approval(Box::new(ApprovalRow {
             id: approval.id,

@@ -121,7 +121,8 @@ pub(crate) fn evolve(state: &mut Option<Workspace>, event: &WorkspaceEvent) {
 }
 
 pub(crate) fn react(_: &Workspace, event: &WorkspaceEvent) -> Vec<Effect> {
-    let tell = |task, command| vec![Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(command)) }];
+    let tell =
+        |task, command| vec![Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(command)) }];
     match event {
         WorkspaceEvent::LeaseGranted { claim, .. } => tell(claim.task, TaskCommand::BeginTurn { turn: claim.turn }),
         WorkspaceEvent::LeaseAwaited { claim, behind } => {

@@ -48,9 +48,9 @@ fn what_was_not_shown_cannot_be_approved() {
         digest: Some(digest.into()),
         reason: None,
     };
-    let refused = world.to_task(task, decide("something else")).expect_err("not what was shown");
+    let refused = world.tell(task, decide("something else")).expect_err("not what was shown");
     assert_eq!(refused.code(), "digest_mismatch");
-    world.to_task(task, decide(&shown)).expect("what was shown");
+    world.tell(task, decide(&shown)).expect("what was shown");
 }
 
 #[test]
@@ -100,9 +100,7 @@ fn it_is_void_when_the_turn_or_the_process_is_gone() {
             "answered" => world.answered(task),
             _ => drop(world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current")),
         }
-        let void = |event: &TaskEvent| {
-            matches!(event, TaskEvent::ApprovalSettled { settlement, .. } if settlement.word() == "void")
-        };
+        let void = |event: &TaskEvent| matches!(event, TaskEvent::ApprovalSettled { settlement, .. } if settlement.word() == "void");
         assert_eq!(world.count(void), 1, "{end}");
         assert!(world.decide_on(task, approval, Verdict::Approve).is_err(), "{end}");
         assert!(answers(&mut world).is_empty(), "{end}: nobody is left to answer");
@@ -123,7 +121,7 @@ fn reading_the_agents_output_again_asks_nothing_twice() {
 fn a_cancel_answers_the_request_first_because_some_agents_wait_for_it() {
     let mut world = World::new();
     let (task, _) = world.asking();
-    world.to_task(task, TaskCommand::Cancel).expect("it runs");
+    world.tell(task, TaskCommand::Cancel).expect("it runs");
     assert_eq!(answers(&mut world), [None]);
 }
 

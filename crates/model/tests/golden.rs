@@ -61,7 +61,8 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     for item in items(world) {
         world.report(task, Report::Recorded(Box::new(item))).expect("current");
     }
-    let entries = vec![PlanEntry { content: "look".into(), priority: PlanPriority::High, status: PlanStatus::InProgress }];
+    let entries =
+        vec![PlanEntry { content: "look".into(), priority: PlanPriority::High, status: PlanStatus::InProgress }];
     world.report(task, Report::PlanRevised { entries }).expect("current");
     world.report(task, Report::Titled { title: "Fix the routing".into() }).expect("current");
     world.report(task, Report::Changed(SettingChange::Mode { mode: "ask".into() })).expect("current");
@@ -69,17 +70,24 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     world.report(task, asked(approval)).expect("current");
     world.decide_on(task, approval, Verdict::Approve).expect("pending");
     let second = world.new_task("wait for it");
-    world.receive_in(phone, Intent::Continue { task, execution: None }, None, "from the phone", Urgency::InTurn).expect("taken");
+    world
+        .receive_in(phone, Intent::Continue { task, execution: None }, None, "from the phone", Urgency::InTurn)
+        .expect("taken");
     world.answered(task);
     let delivery = match &world.states[&StreamId::Conversation(phone)] {
         throughline_model::state::State::Conversation(Some(state)) => state.outbound[0].id,
         other => panic!("{other:?}"),
     };
-    let settle = throughline_model::conversation::ConversationCommand::SettleDelivery { delivery, outcome: DeliveryOutcome::Sent };
-    world.send(StreamId::Conversation(phone), throughline_model::command::Command::Conversation(settle)).expect("settled");
+    let settle = throughline_model::conversation::ConversationCommand::SettleDelivery {
+        delivery,
+        outcome: DeliveryOutcome::Sent,
+    };
+    world
+        .send(StreamId::Conversation(phone), throughline_model::command::Command::Conversation(settle))
+        .expect("settled");
     let queued = world.follow_up(task, "and more");
-    world.to_task(task, TaskCommand::Withdraw { input: queued }).expect("it waits");
-    world.to_task(second, TaskCommand::Cancel).expect("it runs or waits");
+    world.tell(task, TaskCommand::Withdraw { input: queued }).expect("it waits");
+    world.tell(second, TaskCommand::Cancel).expect("it runs or waits");
     task
 }
 
@@ -109,29 +117,34 @@ fn items(world: &mut World) -> Vec<Item> {
 fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     let person = world.person;
     if world.primary(task).active.is_some() {
-        world.to_task(task, TaskCommand::Cancel).expect("it runs");
+        world.tell(task, TaskCommand::Cancel).expect("it runs");
         world.answer(task, TurnAnswer::Stopped { reason: StopReason::Cancelled });
     }
     world.follow_up(task, "fail");
     world.answer(task, TurnAnswer::Failed { failure: broken("turn_failed") });
-    world.to_task(task, TaskCommand::Retry { person }).expect("nothing runs");
+    world.tell(task, TaskCommand::Retry { person }).expect("nothing runs");
     let turn = world.running_turn(task);
-    let checkpoint = Checkpoint { id: world.mint.id(), turn, side: CheckpointSide::Before, tree: CheckpointTree::Taken { oid: "0a".into() } };
-    world.to_task(task, TaskCommand::KeepCheckpoint { checkpoint }).expect("kept");
+    let checkpoint = Checkpoint {
+        id: world.mint.id(),
+        turn,
+        side: CheckpointSide::Before,
+        tree: CheckpointTree::Taken { oid: "0a".into() },
+    };
+    world.tell(task, TaskCommand::KeepCheckpoint { checkpoint }).expect("kept");
     world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
     world.follow_up(task, "go on");
     world.report(task, open_failed(NativeFate::Gone)).expect("current");
     world.opened(task);
     world.answered(task);
-    world.to_task(task, TaskCommand::PinNote { person, text: "mind the gap".into() }).expect("pinned");
-    world.to_task(task, TaskCommand::Fresh).expect("nothing runs");
+    world.tell(task, TaskCommand::PinNote { person, text: "mind the gap".into() }).expect("pinned");
+    world.tell(task, TaskCommand::Fresh).expect("nothing runs");
     let (first, second) = (world.mint.id(), world.mint.id());
     let add = TaskCommand::AddExecution { execution: first, agent: "cc".into(), role: Role::Reviewer };
-    world.to_task(task, add).expect("added");
+    world.tell(task, add).expect("added");
     let switch = TaskCommand::Switch { execution: second, agent: Some("codex".into()), model: Some("large".into()) };
-    world.to_task(task, switch).expect("switched");
-    world.to_task(task, TaskCommand::Close { person }).expect("closed");
-    world.to_task(task, TaskCommand::Reopen).expect("reopened");
+    world.tell(task, switch).expect("switched");
+    world.tell(task, TaskCommand::Close { person }).expect("closed");
+    world.tell(task, TaskCommand::Reopen).expect("reopened");
 }
 
 fn kind_of(word: &str) -> StreamKind {
@@ -184,14 +197,50 @@ fn the_goldens_cover_every_event_of_the_model() {
     let known: BTreeSet<String> =
         text.lines().map(|line| type_of(&serde_json::from_str::<Value>(line).expect("json")["event"])).collect();
     for name in [
-        "person_enrolled", "identity_linked", "identity_unlinked", "project_added", "default_agent_set", "task_numbered",
-        "conversation_opened", "input_received", "focus_moved", "delivery_queued", "delivery_settled", "lease_granted",
-        "lease_awaited", "lease_released", "task_created", "task_keyed", "task_retitled", "task_closed", "task_reopened",
-        "conversation_joined", "note_pinned", "execution_added", "execution_ended", "model_chosen", "handoff_prepared",
-        "input_queued", "input_withdrawn", "turn_requested", "turn_held", "turn_cleared", "turn_started",
-        "turn_stop_requested", "turn_ended", "runtime_session_started", "runtime_session_resumed",
-        "runtime_session_opened", "runtime_session_changed", "runtime_session_parked", "runtime_session_lost",
-        "runtime_session_closed", "item_recorded", "plan_revised", "approval_requested", "approval_settled",
+        "person_enrolled",
+        "identity_linked",
+        "identity_unlinked",
+        "project_added",
+        "default_agent_set",
+        "task_numbered",
+        "conversation_opened",
+        "input_received",
+        "focus_moved",
+        "delivery_queued",
+        "delivery_settled",
+        "lease_granted",
+        "lease_awaited",
+        "lease_released",
+        "task_created",
+        "task_keyed",
+        "task_retitled",
+        "task_closed",
+        "task_reopened",
+        "conversation_joined",
+        "note_pinned",
+        "execution_added",
+        "execution_ended",
+        "model_chosen",
+        "handoff_prepared",
+        "input_queued",
+        "input_withdrawn",
+        "turn_requested",
+        "turn_held",
+        "turn_cleared",
+        "turn_started",
+        "turn_stop_requested",
+        "turn_ended",
+        "runtime_session_started",
+        "runtime_session_resumed",
+        "runtime_session_opened",
+        "runtime_session_changed",
+        "runtime_session_parked",
+        "runtime_session_lost",
+        "runtime_session_closed",
+        "item_recorded",
+        "plan_revised",
+        "approval_requested",
+        "approval_settled",
         "checkpoint_taken",
     ] {
         assert!(known.contains(name), "{name}");

@@ -139,28 +139,32 @@ impl Run {
                 pending.is_none_or(|approval| world.decide_on(of(index), approval, verdict).is_err())
             }
             Step::Exited(index) => report(world, of(index), Report::Exited { cause: "signal 9".into() }),
-            Step::Cancel(index) => world.to_task(of(index), TaskCommand::Cancel).is_err(),
+            Step::Cancel(index) => world.tell(of(index), TaskCommand::Cancel).is_err(),
             Step::CancelOverdue(index) => {
                 let turn = world.primary(of(index)).active.as_ref().map(|turn| turn.id);
-                turn.is_none_or(|turn| world.to_task(of(index), TaskCommand::CancelOverdue { turn }).is_err())
+                turn.is_none_or(|turn| world.tell(of(index), TaskCommand::CancelOverdue { turn }).is_err())
             }
             Step::Withdraw(index) => {
                 let input = world.primary(of(index)).queue.first().map(|queued| queued.input);
-                input.is_none_or(|input| world.to_task(of(index), TaskCommand::Withdraw { input }).is_err())
+                input.is_none_or(|input| world.tell(of(index), TaskCommand::Withdraw { input }).is_err())
             }
-            Step::Retry(index) => world.to_task(of(index), TaskCommand::Retry { person }).is_err(),
-            Step::Fresh(index) => world.to_task(of(index), TaskCommand::Fresh).is_err(),
-            Step::Close(index) => world.to_task(of(index), TaskCommand::Close { person }).is_err(),
+            Step::Retry(index) => world.tell(of(index), TaskCommand::Retry { person }).is_err(),
+            Step::Fresh(index) => world.tell(of(index), TaskCommand::Fresh).is_err(),
+            Step::Close(index) => world.tell(of(index), TaskCommand::Close { person }).is_err(),
             Step::Add(index) => {
                 let execution = world.mint.id();
                 let add = TaskCommand::AddExecution { execution, agent: "cc".into(), role: Role::Reviewer };
-                world.to_task(of(index), add).is_err()
+                world.tell(of(index), add).is_err()
             }
             Step::Switch(index) => {
                 let execution = world.mint.id();
-                world.to_task(of(index), TaskCommand::Switch { execution, agent: Some("codex".into()), model: None }).is_err()
+                world
+                    .tell(of(index), TaskCommand::Switch { execution, agent: Some("codex".into()), model: None })
+                    .is_err()
             }
-            Step::Note(index) => world.to_task(of(index), TaskCommand::PinNote { person, text: "mind this".into() }).is_err(),
+            Step::Note(index) => {
+                world.tell(of(index), TaskCommand::PinNote { person, text: "mind this".into() }).is_err()
+            }
         };
         if refused {
             assert_eq!(before, (world.log.len(), world.effects.len()), "a refusal changes nothing");
@@ -246,7 +250,9 @@ fn check_inputs(world: &World) {
     for (_, event, _) in &world.log {
         match event {
             Event::Task(TaskEvent::InputQueued { queued, .. }) => drop(open.insert(queued.input)),
-            Event::Task(TaskEvent::TurnRequested { input, .. } | TaskEvent::InputWithdrawn { input }) => drop(open.remove(input)),
+            Event::Task(TaskEvent::TurnRequested { input, .. } | TaskEvent::InputWithdrawn { input }) => {
+                drop(open.remove(input))
+            }
             _ => {}
         }
     }
@@ -262,7 +268,11 @@ fn check_inputs(world: &World) {
 /// No delivery goes to a conversation that the task does not belong to (P8).
 fn check_deliveries(world: &World) {
     for (stream, event, _) in &world.log {
-        if let (StreamId::Conversation(conversation), Event::Conversation(ConversationEvent::DeliveryQueued { delivery })) = (stream, event) {
+        if let (
+            StreamId::Conversation(conversation),
+            Event::Conversation(ConversationEvent::DeliveryQueued { delivery }),
+        ) = (stream, event)
+        {
             assert!(world.task(delivery.task).conversations.contains(conversation));
         }
     }

@@ -22,7 +22,10 @@ fn assert_sticks(mut world: World, task: throughline_model::ids::TaskId) {
     if after.phase == RuntimePhase::Starting {
         world.opened(task);
     }
-    assert!(world.primary(task).active.as_ref().is_some_and(|turn| turn.started_at.is_some()), "the prompt is handed on");
+    assert!(
+        world.primary(task).active.as_ref().is_some_and(|turn| turn.started_at.is_some()),
+        "the prompt is handed on"
+    );
 }
 
 #[test]
@@ -46,7 +49,7 @@ fn cancelled_is_no_reason() {
     let mut world = World::new();
     let task = world.new_task("fix");
     world.opened(task);
-    world.to_task(task, TaskCommand::Cancel).expect("a turn runs");
+    world.tell(task, TaskCommand::Cancel).expect("a turn runs");
     world.answer(task, TurnAnswer::Stopped { reason: StopReason::Cancelled });
     assert_sticks(world, task);
 }
@@ -56,7 +59,8 @@ fn a_daemon_restart_is_no_reason() {
     let mut world = World::new();
     let task = world.rested();
     // All that a new daemon has is the record.
-    let text = serde_json::to_string(&world.states.iter().map(|(id, state)| (*id, state.clone())).collect::<Vec<_>>()).expect("json");
+    let text = serde_json::to_string(&world.states.iter().map(|(id, state)| (*id, state.clone())).collect::<Vec<_>>())
+        .expect("json");
     let back: Vec<_> = serde_json::from_str(&text).expect("the same");
     world.states = back.into_iter().collect();
     assert_sticks(world, task);
@@ -67,7 +71,7 @@ fn idleness_is_no_reason() {
     let mut world = World::new();
     let task = world.rested();
     let session = world.primary(task).session.as_ref().expect("a session").id;
-    world.to_task(task, TaskCommand::Park { session, cause: "idle".into() }).expect("idle");
+    world.tell(task, TaskCommand::Park { session, cause: "idle".into() }).expect("idle");
     assert_eq!(world.primary(task).session.as_ref().map(|session| session.phase), Some(RuntimePhase::Parked));
     assert_sticks(world, task);
 }
@@ -81,7 +85,9 @@ fn the_death_of_its_process_is_no_reason() {
     let last = world.primary(task).past.last.clone().expect("a turn");
     assert!(matches!(last.outcome, TurnOutcome::Interrupted { .. }), "{last:?}");
     world.follow_up(task, "go on");
-    let resumed = |event: &TaskEvent| matches!(event, TaskEvent::RuntimeSessionResumed { cause: ResumeCause::ProcessDied, epoch: 2, .. });
+    let resumed = |event: &TaskEvent| {
+        matches!(event, TaskEvent::RuntimeSessionResumed { cause: ResumeCause::ProcessDied, epoch: 2, .. })
+    };
     assert_eq!(world.count(resumed), 1, "the new process says why it exists");
     assert_eq!(world.sessions_started(), 1);
 }
@@ -103,8 +109,12 @@ fn closing_and_reopening_is_no_reason() {
     let mut world = World::new();
     let task = world.rested();
     let person = world.person;
-    world.to_task(task, TaskCommand::Close { person }).expect("closed");
-    assert_eq!(world.primary(task).session.as_ref().map(|session| session.phase), Some(RuntimePhase::Parked), "its process goes");
+    world.tell(task, TaskCommand::Close { person }).expect("closed");
+    assert_eq!(
+        world.primary(task).session.as_ref().map(|session| session.phase),
+        Some(RuntimePhase::Parked),
+        "its process goes"
+    );
     assert_sticks(world, task);
 }
 
@@ -121,7 +131,7 @@ fn the_persons_wish_is_a_reason() {
     let task = world.rested();
     let old = world.primary(task).session.clone().expect("a session");
     world.take_effects();
-    world.to_task(task, TaskCommand::Fresh).expect("nothing runs");
+    world.tell(task, TaskCommand::Fresh).expect("nothing runs");
     let stops = |effect: &Effect| matches!(effect, Effect::StopRuntime { process } if process.session == old.id);
     assert!(world.take_effects().iter().any(stops), "the old process goes");
     world.follow_up(task, "again from the start");
@@ -135,10 +145,12 @@ fn a_change_that_the_session_cannot_take_is_a_reason() {
     let task = world.rested();
     let execution = world.mint.id();
     let switch = |model: &str| TaskCommand::Switch { execution, agent: None, model: Some(model.into()) };
-    world.to_task(task, switch("large")).expect("it offers this one");
+    world.tell(task, switch("large")).expect("it offers this one");
     assert_eq!(world.sessions_started(), 1);
-    assert!(world.take_effects().iter().any(|effect| matches!(effect, Effect::SetModel { model, .. } if model == "large")));
-    world.to_task(task, switch("unheard-of")).expect("changed");
+    assert!(
+        world.take_effects().iter().any(|effect| matches!(effect, Effect::SetModel { model, .. } if model == "large"))
+    );
+    world.tell(task, switch("unheard-of")).expect("changed");
     world.follow_up(task, "go on");
     assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::Changed]);
     assert!(world.primary(task).handoff.is_some(), "whoever has not seen the work gets a brief");
@@ -149,7 +161,9 @@ fn another_agent_takes_over_with_a_brief_under_the_same_task() {
     let mut world = World::new();
     let task = world.rested();
     let execution = world.mint.id();
-    world.to_task(task, TaskCommand::Switch { execution, agent: Some("codex".into()), model: None }).expect("nothing runs");
+    world
+        .tell(task, TaskCommand::Switch { execution, agent: Some("codex".into()), model: None })
+        .expect("nothing runs");
     assert_eq!(world.primary(task).id, execution);
     assert_eq!(world.task(task).executions.len(), 2);
     let brief = world.primary(task).handoff.clone().expect("a brief").text;
@@ -203,6 +217,6 @@ fn who_speaks_for_an_older_process_is_refused() {
     world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
     world.follow_up(task, "go on");
     let late = TaskCommand::Report { session, epoch: 1, report: Report::Exited { cause: "late".into() } };
-    let refused = world.to_task(task, late).expect_err("epoch 2 is current");
+    let refused = world.tell(task, late).expect_err("epoch 2 is current");
     assert_eq!(refused.code(), "stale_epoch");
 }

@@ -37,7 +37,8 @@ fn an_interruption_stops_what_runs_and_goes_first() {
     let task = world.new_task("one");
     world.opened(task);
     world.follow_up(task, "two");
-    let urgent = world.receive(Intent::Continue { task, execution: None }, None, "wait!", Urgency::Interrupt).expect("taken");
+    let urgent =
+        world.receive(Intent::Continue { task, execution: None }, None, "wait!", Urgency::Interrupt).expect("taken");
     assert!(world.take_effects().iter().any(|effect| matches!(effect, Effect::CancelTurn { .. })));
     world.answer(task, TurnAnswer::Stopped { reason: StopReason::Cancelled });
     assert_eq!(world.primary(task).active.as_ref().map(|turn| turn.input.input), Some(urgent));
@@ -50,15 +51,15 @@ fn an_input_can_be_withdrawn_until_the_agent_has_it() {
     let mut world = World::new();
     let task = world.new_task("one");
     let first = world.primary(task).active.as_ref().expect("a turn").input.input;
-    world.to_task(task, TaskCommand::Withdraw { input: first }).expect("its session is not open yet");
+    world.tell(task, TaskCommand::Withdraw { input: first }).expect("its session is not open yet");
     assert!(world.primary(task).active.is_none());
     world.opened(task);
     world.follow_up(task, "two");
     let three = world.follow_up(task, "three");
-    world.to_task(task, TaskCommand::Withdraw { input: three }).expect("it waits");
+    world.tell(task, TaskCommand::Withdraw { input: three }).expect("it waits");
     assert!(world.primary(task).queue.is_empty());
     let two = world.primary(task).active.as_ref().expect("a turn").input.input;
-    let refused = world.to_task(task, TaskCommand::Withdraw { input: two }).expect_err("the agent has it");
+    let refused = world.tell(task, TaskCommand::Withdraw { input: two }).expect_err("the agent has it");
     assert_eq!(refused.code(), "input_gone");
 }
 
@@ -93,7 +94,7 @@ fn a_turn_that_gives_up_waiting_frees_nobody_elses_lease() {
     let first = world.new_task("one");
     let second = world.new_task("two");
     let third = world.new_task("three");
-    world.to_task(second, TaskCommand::Cancel).expect("it waits");
+    world.tell(second, TaskCommand::Cancel).expect("it waits");
     assert!(matches!(world.task(third).activity(), Activity::Queued { .. }));
     world.opened(first);
     world.answered(first);
@@ -106,7 +107,7 @@ fn an_agent_that_does_not_stop_loses_its_process_and_not_its_session() {
     let task = world.new_task("hang");
     world.opened(task);
     let turn = world.running_turn(task);
-    world.to_task(task, TaskCommand::Cancel).expect("it runs");
+    world.tell(task, TaskCommand::Cancel).expect("it runs");
     let timer = world.take_effects().into_iter().find(|effect| matches!(effect, Effect::Later { .. }));
     let Some(Effect::Later { command, to, .. }) = timer else { panic!("a timer") };
     world.send(to, *command).expect("due");
@@ -122,7 +123,7 @@ fn a_cancel_that_is_answered_forgets_its_timer() {
     let mut world = World::new();
     let task = world.new_task("hang");
     world.opened(task);
-    world.to_task(task, TaskCommand::Cancel).expect("it runs");
+    world.tell(task, TaskCommand::Cancel).expect("it runs");
     world.answer(task, TurnAnswer::Stopped { reason: StopReason::EndTurn });
     assert!(world.take_effects().iter().any(|effect| matches!(effect, Effect::Forget { .. })));
     let last = world.primary(task).past.last.clone().expect("ended");
@@ -138,11 +139,14 @@ fn retry_runs_the_last_input_again_as_a_new_turn() {
     assert!(matches!(world.task(task).activity(), Activity::Failed { .. }));
     let failed = world.primary(task).past.last.clone().expect("a turn");
     let person = world.person;
-    world.to_task(task, TaskCommand::Retry { person }).expect("nothing runs");
+    world.tell(task, TaskCommand::Retry { person }).expect("nothing runs");
     let again = world.primary(task).active.clone().expect("a turn");
     assert_ne!(again.id, failed.id);
     assert_eq!(again.input.content, failed.input.content);
-    assert_eq!(world.count(|event| matches!(event, TaskEvent::TurnRequested { retry_of: Some(of), .. } if *of == failed.id)), 1);
+    assert_eq!(
+        world.count(|event| matches!(event, TaskEvent::TurnRequested { retry_of: Some(of), .. } if *of == failed.id)),
+        1
+    );
 }
 
 #[test]
@@ -162,7 +166,10 @@ fn a_prompt_of_which_nobody_knows_is_never_sent_again() {
     let turn = world.running_turn(task);
     world.report(task, Report::PromptUnknown { turn, cause: "the keeper died".into() }).expect("current");
     assert_eq!(prompts(&mut world), 1);
-    assert!(matches!(world.primary(task).past.last.as_ref().map(|turn| &turn.outcome), Some(TurnOutcome::Unknown { .. })));
+    assert!(matches!(
+        world.primary(task).past.last.as_ref().map(|turn| &turn.outcome),
+        Some(TurnOutcome::Unknown { .. })
+    ));
 }
 
 #[test]
@@ -170,7 +177,7 @@ fn a_closed_task_is_reopened_by_any_follow_up() {
     let mut world = World::new();
     let task = world.rested();
     let person = world.person;
-    world.to_task(task, TaskCommand::Close { person }).expect("closed");
+    world.tell(task, TaskCommand::Close { person }).expect("closed");
     assert_eq!(world.task(task).lifecycle, Lifecycle::Closed);
     world.follow_up(task, "one more thing");
     assert_eq!(world.task(task).lifecycle, Lifecycle::Open);
@@ -197,7 +204,7 @@ fn use_cc_to_review_it_too_is_a_second_execution_that_replaces_nothing() {
     world.follow_up(task, "more");
     let execution = world.mint.id();
     world
-        .to_task(task, TaskCommand::AddExecution { execution, agent: "claude-code".into(), role: Role::Reviewer })
+        .tell(task, TaskCommand::AddExecution { execution, agent: "claude-code".into(), role: Role::Reviewer })
         .expect("added");
     let intent = Intent::Continue { task, execution: Some(execution) };
     world.receive(intent, None, "review it", Urgency::InTurn).expect("taken");

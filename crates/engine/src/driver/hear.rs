@@ -1,6 +1,8 @@
 //! What an agent says becomes reports to its task. Durable ones are committed together with the mark.
 
-use throughline_acp::happening::{FailureKind, Happening, Initialized, OpenFailure, PermissionRequest, SessionSettings, TurnFailure};
+use throughline_acp::happening::{
+    FailureKind, Happening, Initialized, OpenFailure, PermissionRequest, SessionSettings, TurnFailure,
+};
 use throughline_acp::outgoing::{self, PermissionAnswer};
 use throughline_acp::request_id::{AgentRequestId, Opening};
 use throughline_keeper::Activity;
@@ -166,8 +168,13 @@ impl Driver {
             OpenFailure::Auth => ("login_needed", "log in with the agent's own login"),
             OpenFailure::Other => ("agent_refused", "`tl doctor` checks the agent"),
         };
-        let fate = if kind == OpenFailure::UnknownSession || cannot_reopen { NativeFate::Gone } else { NativeFate::Kept };
-        let failure = Failure { code: code.into(), message: format!("the agent opened no session: {message}"), hint: Some(hint.into()) };
+        let fate =
+            if kind == OpenFailure::UnknownSession || cannot_reopen { NativeFate::Gone } else { NativeFate::Kept };
+        let failure = Failure {
+            code: code.into(),
+            message: format!("the agent opened no session: {message}"),
+            hint: Some(hint.into()),
+        };
         self.open_failed(process, failure, fate).await;
     }
 
@@ -179,7 +186,9 @@ impl Driver {
             let failure = Failure {
                 code: "agent_garbage".into(),
                 message: format!("the agent does not speak the protocol: {reason}"),
-                hint: Some("check its command: it has to speak the Agent Client Protocol on its standard output".into()),
+                hint: Some(
+                    "check its command: it has to speak the Agent Client Protocol on its standard output".into(),
+                ),
             };
             return self.open_failed(process, failure, NativeFate::Kept).await;
         }
@@ -207,7 +216,13 @@ impl Link {
 
 impl Shared {
     /// Happenings as reports, long texts in blobs.
-    pub(super) async fn reports(&self, process: Process, cwd: &str, happenings: Vec<Happening>, usage: &Usage) -> Vec<Report> {
+    pub(super) async fn reports(
+        &self,
+        process: Process,
+        cwd: &str,
+        happenings: Vec<Happening>,
+        usage: &Usage,
+    ) -> Vec<Report> {
         let mut reports = vec![];
         for happening in happenings {
             match happening {
@@ -232,7 +247,9 @@ fn report(process: Process, cwd: &str, happening: Happening, usage: &Usage) -> O
         Happening::PlanRevised(entries) => Some(Report::PlanRevised { entries }),
         Happening::Commands(commands) => Some(Report::Changed(SettingChange::Commands { commands })),
         Happening::ModeChanged(mode) => Some(Report::Changed(SettingChange::Mode { mode })),
-        Happening::SettingsChanged(settings) => settings.model.map(|model| Report::Changed(SettingChange::Model { model })),
+        Happening::SettingsChanged(settings) => {
+            settings.model.map(|model| Report::Changed(SettingChange::Model { model }))
+        }
         Happening::TitleChanged(title) => title.map(|title| Report::Titled { title }),
         Happening::PermissionRequested(request) => request.turn.is_some().then(|| asked(process, cwd, request)),
         Happening::PermissionWithdrawn(request) => Some(Report::Withdrew { approval: approval_id(process, &request) }),
@@ -274,7 +291,13 @@ fn asked(process: Process, cwd: &str, request: PermissionRequest) -> Report {
     Report::Asked {
         approval: approval_id(process, &request.request),
         request: request.request.as_json().to_owned(),
-        ask: Ask { call: request.call, title: request.title, tool: request.tool, input: request.input, cwd: cwd.to_owned() },
+        ask: Ask {
+            call: request.call,
+            title: request.title,
+            tool: request.tool,
+            input: request.input,
+            cwd: cwd.to_owned(),
+        },
         options: request.options,
     }
 }

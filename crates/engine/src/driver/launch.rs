@@ -11,8 +11,26 @@ use crate::config::AgentProfile;
 
 /// Variables that pass to every agent.
 const COMMON: [&str; 21] = [
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-    "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
     "SSH_AUTH_SOCK",
 ];
 
@@ -22,11 +40,19 @@ impl Shared {
         let mut words = agent.command.iter().map(|word| if word == "{tl}" { own.clone() } else { word.clone() });
         let program = words.next().unwrap_or_default();
         let bounds = Bounds { max_frame_bytes: self.config.max_frame_bytes, ..Bounds::default() };
-        LaunchSpec { program: program.into(), args: words.collect(), cwd: cwd.to_owned(), env: self.environment(agent), bounds }
+        LaunchSpec {
+            program: program.into(),
+            args: words.collect(),
+            cwd: cwd.to_owned(),
+            env: self.environment(agent),
+            bounds,
+        }
     }
 
     fn environment(&self, agent: &AgentProfile) -> Vec<(String, String)> {
-        let passes = |name: &str| COMMON.contains(&name) || name.starts_with("LC_") || agent.env.iter().any(|known| known == name);
+        let passes = |name: &str| {
+            COMMON.contains(&name) || name.starts_with("LC_") || agent.env.iter().any(|known| known == name)
+        };
         let mut env: Vec<(String, String)> = std::env::vars().filter(|(name, _)| passes(name)).collect();
         if agent.env.iter().any(|name| name == "THROUGHLINE_HOME") {
             env.retain(|(name, _)| name != "THROUGHLINE_HOME");
@@ -57,16 +83,26 @@ pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
 pub(crate) fn launch_failure(agent: &AgentProfile, error: &LaunchError) -> Failure {
     let (code, hint) = match error {
         LaunchError::ProgramNotFound { .. } => {
-            let how = if agent.install.is_empty() { "check its command in config.toml".into() } else { agent.install.clone() };
+            let how = if agent.install.is_empty() {
+                "check its command in config.toml".into()
+            } else {
+                agent.install.clone()
+            };
             ("agent_not_installed", how)
         }
         LaunchError::CwdMissing { .. } => ("bad_path", "the project's folder is gone; put it back".into()),
         LaunchError::PermissionDenied { .. } => ("agent_not_executable", "make it executable".into()),
-        LaunchError::AlreadyRunning | LaunchError::Used | LaunchError::TimedOut | LaunchError::Other { .. } | LaunchError::Io(_) => {
-            ("agent_start_failed", "`tl doctor` checks the agent".into())
-        }
+        LaunchError::AlreadyRunning
+        | LaunchError::Used
+        | LaunchError::TimedOut
+        | LaunchError::Other { .. }
+        | LaunchError::Io(_) => ("agent_start_failed", "`tl doctor` checks the agent".into()),
     };
-    Failure { code: code.into(), message: format!("{} cannot be started: {}", agent.name, whole(error)), hint: Some(hint) }
+    Failure {
+        code: code.into(),
+        message: format!("{} cannot be started: {}", agent.name, whole(error)),
+        hint: Some(hint),
+    }
 }
 
 /// An error with its causes, in one line.

@@ -60,7 +60,13 @@ pub(super) enum Parcel {
 }
 
 impl Link {
-    pub(super) fn new(shared: &Arc<Shared>, process: Process, writer: Writer, reader: Reader, assembler: Assembler) -> Self {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        process: Process,
+        writer: Writer,
+        reader: Reader,
+        assembler: Assembler,
+    ) -> Self {
         let (outgoing, parcels) = mpsc::unbounded_channel();
         shared.tasks.spawn(post(Arc::clone(shared), process, writer.clone(), parcels));
         let acknowledged = assembler.safe_mark();
@@ -118,7 +124,13 @@ async fn post(shared: Arc<Shared>, process: Process, writer: Writer, mut parcels
     }
 }
 
-async fn posted(shared: &Shared, process: Process, written: Result<(), WriteError>, key: Option<String>, turn: Option<TurnId>) {
+async fn posted(
+    shared: &Shared,
+    process: Process,
+    written: Result<(), WriteError>,
+    key: Option<String>,
+    turn: Option<TurnId>,
+) {
     let settled: Vec<String> = key.iter().cloned().collect();
     match (written, turn) {
         (Ok(()), _) | (Err(WriteError::NotSent(_)), None) => {

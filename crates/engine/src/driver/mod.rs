@@ -112,7 +112,8 @@ impl Drivers {
         let (sender, receiver) = mpsc::unbounded_channel();
         let _ = sender.send(order);
         mailboxes.insert(process.execution, sender);
-        let driver = Driver { shared: Arc::clone(&self.shared), execution: process.execution, mailbox: receiver, link: None };
+        let driver =
+            Driver { shared: Arc::clone(&self.shared), execution: process.execution, mailbox: receiver, link: None };
         self.shared.tasks.spawn(driver.run());
     }
 
@@ -139,7 +140,10 @@ impl Drivers {
             let parked = self
                 .shared
                 .core
-                .execute(Request::of(to, Command::Task(TaskCommand::Park { session: process.session, cause: cause.clone() })))
+                .execute(Request::of(
+                    to,
+                    Command::Task(TaskCommand::Park { session: process.session, cause: cause.clone() }),
+                ))
                 .await;
             if parked.is_err() {
                 let _ = self.shared.report(process, vec![Report::Exited { cause }], Request::default()).await;
@@ -183,12 +187,8 @@ impl Shared {
         };
         let commands: Vec<_> = reports.into_iter().map(command).collect();
         loop {
-            let request = Request {
-                commands: commands.clone(),
-                settled: along.settled.clone(),
-                inbox: None,
-                mark: along.mark,
-            };
+            let request =
+                Request { commands: commands.clone(), settled: along.settled.clone(), inbox: None, mark: along.mark };
             match self.core.execute(request).await {
                 Ok(_) => return Ok(()),
                 Err(ExecuteError::Engine(EngineError::Rejected(rejection))) => {
@@ -209,7 +209,8 @@ impl Shared {
     /// Settles effects, whatever it takes.
     async fn settle(&self, keys: Vec<String>) {
         let along = Request { settled: keys.clone(), ..Request::default() };
-        while let Err(error) = self.core.execute(Request { settled: along.settled.clone(), ..Request::default() }).await {
+        while let Err(error) = self.core.execute(Request { settled: along.settled.clone(), ..Request::default() }).await
+        {
             tracing::error!(%error, "effects cannot be settled yet");
             tokio::select! {
                 () = tokio::time::sleep(RETRY) => {}
@@ -295,7 +296,9 @@ impl Driver {
             Effect::StopRuntime { process } => self.stop(key, process).await,
             Effect::PromptAgent { process, turn } => self.prompt(key, process, turn).await,
             Effect::CancelTurn { process, turn } => self.cancel(key, process, turn).await,
-            Effect::AnswerApproval { process, request, option, .. } => self.answer(key, process, &request, option).await,
+            Effect::AnswerApproval { process, request, option, .. } => {
+                self.answer(key, process, &request, option).await
+            }
             Effect::SetModel { process, model } => self.set_model(key, process, &model).await,
             Effect::Tell { .. } | Effect::Deliver { .. } | Effect::Later { .. } | Effect::Forget { .. } => {
                 self.shared.settle(vec![key]).await;

@@ -81,7 +81,9 @@ impl Driver {
                 let bytes = self.bytes(blob).await?;
                 match (offers.embedded_context, String::from_utf8(bytes)) {
                     (true, Ok(text)) => resource(name, mime, ResourceContents::Text(text)),
-                    (true, Err(other)) => resource(name, mime, ResourceContents::Base64(STANDARD.encode(other.as_bytes()))),
+                    (true, Err(other)) => {
+                        resource(name, mime, ResourceContents::Base64(STANDARD.encode(other.as_bytes())))
+                    }
                     (false, Ok(text)) => PromptBlock::Text(format!("File {name}:\n{text}")),
                     (false, Err(_)) => left_out(name, mime, blob),
                 }
@@ -119,13 +121,17 @@ impl Driver {
     pub(super) async fn set_model(&mut self, key: String, process: Process, model: &str) {
         let state = self.shared.core.task(process.task).await.ok();
         let session = state.as_ref().and_then(|state| state.task()?.execution_of(process.session)?.session.as_ref());
-        let chosen = session.and_then(|session| Some((native_of(session, process)?, session.description.model_option.clone())));
+        let chosen =
+            session.and_then(|session| Some((native_of(session, process)?, session.description.model_option.clone())));
         match (self.link_to(process), chosen) {
             (Some(link), Some((native, option))) => {
                 // Each choice is a request of its own; the count only has to differ within the process.
-                let count = u64::from(model.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))));
+                let count =
+                    u64::from(model.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))));
                 let frame = match option {
-                    Some(option) => outgoing::set_config_option(count, &native, &option, ConfigValue::Choice(model.to_owned())),
+                    Some(option) => {
+                        outgoing::set_config_option(count, &native, &option, ConfigValue::Choice(model.to_owned()))
+                    }
                     None => outgoing::set_model(count, &native, model),
                 };
                 link.send(Parcel::Frame { frame, key: Some(key), turn: None });
@@ -159,5 +165,8 @@ fn resource(name: &str, mime: &str, contents: ResourceContents) -> PromptBlock {
 
 /// What an agent cannot take is named, so that it does not seem to have been said.
 fn left_out(name: &str, mime: &str, blob: &BlobRef) -> PromptBlock {
-    PromptBlock::Text(format!("[attachment {name} ({mime}, {} bytes) was left out: this agent does not take it]", blob.bytes))
+    PromptBlock::Text(format!(
+        "[attachment {name} ({mime}, {} bytes) was left out: this agent does not take it]",
+        blob.bytes
+    ))
 }

@@ -17,15 +17,16 @@ use throughline_model::ids::{ItemId, TaskId, TurnId};
 use throughline_model::item::Item;
 use throughline_model::runtime_session::{Failure, RuntimePhase, RuntimeSession};
 use throughline_model::stream::StreamId;
-use throughline_model::task::{NativeFate, Report, TaskEvent};
+use throughline_model::task::{NativeFate, Report, Task, TaskEvent};
 use throughline_model::turn::TurnStage;
 use throughline_store::port::{Answer, Ask, PageQuery};
 use tokio::time::{Instant, timeout};
 
 use super::launch::{launch_failure, whole};
 use super::link::Link;
-use super::{Driver, Shared};
+use super::{Driver, RETRY, Shared};
 use crate::core::Request;
+use crate::error::EngineError;
 
 /// Between asking a process to end and ending it.
 const GRACE: Duration = Duration::from_millis(1_000);
@@ -49,9 +50,16 @@ impl Driver {
         if self.link_to(process).is_some() {
             return;
         }
-        let Some(carried) = self.carried(process).await else {
+        let carried = match self.carried(process).await {
+            Ok(Some(carried)) => carried,
             // Stopped before it was started.
-            return self.shared.settle(vec![key]).await;
+            Ok(None) => return self.shared.settle(vec![key]).await,
+            Err(error) => {
+                tracing::error!(%error, ?process, "a process cannot be started yet");
+                tokio::time::sleep(RETRY).await;
+                self.shared.in_hand.release(&key);
+                return self.shared.core.effects_wanted.notify_one();
+            }
         };
         let dir = self.shared.keeper_dir(process);
         if !dir.exists() || never_spoken_to(&dir, &carried).await {
@@ -65,16 +73,19 @@ impl Driver {
         self.attach(process, &dir, carried).await;
     }
 
-    async fn carried(&self, process: Process) -> Option<Carried> {
-        let state = self.shared.core.task(process.task).await.ok()?;
-        let task = state.task()?;
-        let execution: &Execution = task.execution(process.execution)?;
-        let session = execution.session.as_ref().filter(|session| session.id == process.session && session.epoch == process.epoch)?;
-        if !session.has_process() {
-            return None;
-        }
-        let running = execution.active.as_ref().filter(|active| active.stage == TurnStage::Running).map(|active| active.id);
-        Some(Carried { agent: execution.agent.clone(), root: task.root.clone(), session: session.clone(), running })
+    async fn carried(&self, process: Process) -> Result<Option<Carried>, EngineError> {
+        let state = self.shared.core.task(process.task).await?;
+        let current = |session: &&RuntimeSession| {
+            session.id == process.session && session.epoch == process.epoch && session.has_process()
+        };
+        let carried = |task: &Task| {
+            let execution: &Execution = task.execution(process.execution)?;
+            let session = execution.session.as_ref().filter(current)?.clone();
+            let running =
+                execution.active.as_ref().filter(|active| active.stage == TurnStage::Running).map(|active| active.id);
+            Some(Carried { agent: execution.agent.clone(), root: task.root.clone(), session, running })
+        };
+        Ok(state.task().and_then(carried))
     }
 
     async fn launch(&self, dir: &Path, carried: &Carried) -> Result<(), Failure> {
@@ -153,20 +164,22 @@ impl Driver {
             let state = remains.frame_state(&RequestId::Turn(turn).to_string());
             if !matches!(state, Ok(FrameState::Written)) && self.still_running(process, turn).await {
                 let cause = "its keeper died, and nobody knows whether the agent got the prompt".to_owned();
-                let _ = self.shared.report(process, vec![Report::PromptUnknown { turn, cause }], Request::default()).await;
+                let _ =
+                    self.shared.report(process, vec![Report::PromptUnknown { turn, cause }], Request::default()).await;
             }
         }
         self.ended(process, remains.exit, remains.stderr.last_text(2_000)).await;
     }
 
     async fn still_running(&self, process: Process, turn: TurnId) -> bool {
-        self.carried(process).await.is_some_and(|carried| carried.running == Some(turn))
+        matches!(self.carried(process).await, Ok(Some(carried)) if carried.running == Some(turn))
     }
 
     /// The process ended: a failed start if it never opened, else a parked session.
     pub(super) async fn ended(&mut self, process: Process, exit: Option<Exit>, stderr: String) {
         let why = exit_in_words(exit.as_ref());
-        let starting = self.carried(process).await.is_some_and(|carried| carried.session.phase == RuntimePhase::Starting);
+        let carried = self.carried(process).await;
+        let starting = matches!(carried, Ok(Some(carried)) if carried.session.phase == RuntimePhase::Starting);
         if starting {
             let said = stderr.lines().last().unwrap_or_default().trim();
             let message = if said.is_empty() { why } else { format!("{why}; it said: {said}") };
@@ -199,7 +212,9 @@ impl Driver {
         let failure = Failure {
             code: "agent_timeout".into(),
             message: format!("the agent did not {step} within {secs} s"),
-            hint: Some("`tl doctor` checks the agent; initialize_timeout_secs in config.toml gives it more time".into()),
+            hint: Some(
+                "`tl doctor` checks the agent; initialize_timeout_secs in config.toml gives it more time".into(),
+            ),
         };
         self.open_failed(process, failure, NativeFate::Kept).await;
     }
@@ -278,7 +293,9 @@ fn exit_in_words(exit: Option<&Exit>) -> String {
     match &exit.reason {
         ExitReason::AgentExited => format!("the agent's process ended ({status})"),
         ExitReason::Stopped => "the agent's process was stopped".into(),
-        ExitReason::LeaseExpired { lease_secs } => format!("no daemon came for {lease_secs} s, so the process was ended"),
+        ExitReason::LeaseExpired { lease_secs } => {
+            format!("no daemon came for {lease_secs} s, so the process was ended")
+        }
         ExitReason::FrameTooLong { limit_bytes } => format!("the agent wrote a line of more than {limit_bytes} bytes"),
         ExitReason::StdoutClosed => "the agent closed its output".into(),
         ExitReason::SpoolFailed { message } => format!("the agent's output could not be kept: {message}"),
@@ -330,7 +347,9 @@ impl Shared {
         for recorded in events {
             match recorded.event {
                 Event::Task(TaskEvent::TurnStarted { turn: started, .. }) if started == turn => break,
-                Event::Task(TaskEvent::ItemRecorded { item, .. }) if item.turn == Some(turn) && !known.contains(&item.id) => {
+                Event::Task(TaskEvent::ItemRecorded { item, .. })
+                    if item.turn == Some(turn) && !known.contains(&item.id) =>
+                {
                     known.push(item.id);
                     items.push(item);
                 }

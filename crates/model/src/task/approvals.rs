@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::decide::Draft;
 use super::TaskEvent;
+use super::decide::Draft;
 use crate::approval::{Approval, ApprovalOption, Ask, Settlement, Verdict};
 use crate::ids::{ApprovalId, PersonId, RuntimeSessionId, TurnId};
 use crate::rejection::Rejection;
@@ -83,7 +83,14 @@ impl Draft {
     }
 
     pub(super) fn void_approvals(&mut self, turn: TurnId, cause: &str) {
-        let pending: Vec<_> = self.task.approvals.pending.iter().filter(|known| known.approval.turn == turn).map(|known| known.approval.id).collect();
+        let pending: Vec<_> = self
+            .task
+            .approvals
+            .pending
+            .iter()
+            .filter(|known| known.approval.turn == turn)
+            .map(|known| known.approval.id)
+            .collect();
         for approval in pending {
             let settlement = Settlement::Void { cause: cause.to_owned() };
             self.emit(TaskEvent::ApprovalSettled { approval, settlement });

@@ -21,10 +21,18 @@ impl Draft {
     }
 }
 
-pub(crate) fn decide(id: TaskId, state: Option<&Task>, command: TaskCommand, now: Now) -> Result<Vec<TaskEvent>, Rejection> {
+#[expect(clippy::wildcard_enum_match_arm, reason = "only one command makes a task; no other finds one here")]
+pub(crate) fn decide(
+    id: TaskId,
+    state: Option<&Task>,
+    command: TaskCommand,
+    now: Now,
+) -> Result<Vec<TaskEvent>, Rejection> {
     let Some(task) = state else {
         return match command {
-            TaskCommand::Create { seed, person, conversation } => Ok(super::lifecycle::create(id, seed, person, conversation)),
+            TaskCommand::Create { seed, person, conversation } => {
+                Ok(super::lifecycle::create(id, seed, person, conversation))
+            }
             _ => Err(Rejection::NotFound { what: "task" }),
         };
     };

@@ -88,6 +88,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
 fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
     match event {
         TaskEvent::InputQueued { execution, queued, urgency } => {
@@ -105,7 +106,9 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                 execution.take(*turn, *input, at);
             }
         }
-        TaskEvent::TurnHeld { turn, behind } => set_stage(task, *turn, TurnStage::AwaitingLease { behind: Some(behind.clone()) }),
+        TaskEvent::TurnHeld { turn, behind } => {
+            set_stage(task, *turn, TurnStage::AwaitingLease { behind: Some(behind.clone()) })
+        }
         TaskEvent::TurnCleared { turn } => set_stage(task, *turn, TurnStage::AwaitingSession),
         TaskEvent::TurnStarted { turn, .. } => {
             set_stage(task, *turn, TurnStage::Running);
@@ -127,6 +130,7 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
 fn apply_session(task: &mut Task, event: &TaskEvent) {
     match event {
         TaskEvent::RuntimeSessionStarted { execution, session, epoch, reason } => {
@@ -145,12 +149,16 @@ fn apply_session(task: &mut Task, event: &TaskEvent) {
             known.epoch = *epoch;
             known.phase = RuntimePhase::Starting;
         }),
-        TaskEvent::RuntimeSessionOpened { session, native, description, .. } => with_session(task, *session, |known, _| {
-            known.native = Some(native.clone());
-            known.phase = RuntimePhase::Live;
-            known.description = (**description).clone();
-        }),
-        TaskEvent::RuntimeSessionChanged { session, change } => with_session(task, *session, |known, _| known.description.apply(change)),
+        TaskEvent::RuntimeSessionOpened { session, native, description, .. } => {
+            with_session(task, *session, |known, _| {
+                known.native = Some(native.clone());
+                known.phase = RuntimePhase::Live;
+                known.description = (**description).clone();
+            })
+        }
+        TaskEvent::RuntimeSessionChanged { session, change } => {
+            with_session(task, *session, |known, _| known.description.apply(change))
+        }
         TaskEvent::RuntimeSessionParked { session, next, .. } => with_session(task, *session, |known, start| {
             known.phase = RuntimePhase::Parked;
             start.cause = *next;

@@ -74,7 +74,12 @@ impl Draft {
     }
 
     /// Another agent takes over as a new execution; another model stays in the session if the session can take it.
-    pub(super) fn switch(&mut self, execution: ExecutionId, agent: Option<String>, model: Option<String>) -> Result<(), Rejection> {
+    pub(super) fn switch(
+        &mut self,
+        execution: ExecutionId,
+        agent: Option<String>,
+        model: Option<String>,
+    ) -> Result<(), Rejection> {
         let Some(primary) = self.task.primary().cloned() else { return Err(Rejection::NotFound { what: "execution" }) };
         if primary.active.is_some() {
             return Err(Rejection::TurnRunning);
@@ -91,7 +96,8 @@ impl Draft {
         };
         if let Some(model) = model {
             let session = primary.session.as_ref().filter(|_| target == primary.id);
-            let takes_it = session.is_none_or(|session| session.description.models.iter().any(|known| known.id == model));
+            let takes_it =
+                session.is_none_or(|session| session.description.models.iter().any(|known| known.id == model));
             if !takes_it {
                 self.end_session(target, StartReason::Changed);
                 self.prepare_handoff(target);
@@ -121,7 +127,8 @@ impl Draft {
 
     /// A brief for whoever has not seen the work. A task on which nothing was done yet needs none.
     pub(super) fn prepare_handoff(&mut self, to: ExecutionId) {
-        let turns: Vec<_> = self.task.executions.iter().flat_map(|execution| execution.past.recent.iter().cloned()).collect();
+        let turns: Vec<_> =
+            self.task.executions.iter().flat_map(|execution| execution.past.recent.iter().cloned()).collect();
         if turns.is_empty() && self.task.notes.is_empty() {
             return;
         }

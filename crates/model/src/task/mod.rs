@@ -21,7 +21,9 @@ use crate::approval::{Approval, ApprovalOption, Ask, Settlement, Verdict};
 use crate::checkpoint::Checkpoint;
 use crate::execution::{Activity, Execution, ExecutionEnd, Role};
 use crate::handoff::Handoff;
-use crate::ids::{ApprovalId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId};
+use crate::ids::{
+    ApprovalId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
+};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::{Plan, PlanEntry};

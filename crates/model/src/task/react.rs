@@ -30,9 +30,10 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionStarted { session, .. } | TaskEvent::RuntimeSessionResumed { session, .. } => {
             process_of(after, *session).map(|process| Effect::StartRuntime { process }).into_iter().collect()
         }
-        TaskEvent::TurnStarted { turn, session, .. } => {
-            process_of(after, *session).map(|process| Effect::PromptAgent { process, turn: *turn }).into_iter().collect()
-        }
+        TaskEvent::TurnStarted { turn, session, .. } => process_of(after, *session)
+            .map(|process| Effect::PromptAgent { process, turn: *turn })
+            .into_iter()
+            .collect(),
         TaskEvent::TurnStopRequested { turn, .. } => stop(after, *turn, at),
         TaskEvent::TurnEnded { turn, outcome, .. } => {
             let active = before.and_then(|before| before.active_turn(*turn));
@@ -53,6 +54,13 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         }
         TaskEvent::ApprovalSettled { approval, settlement } => settled(before, after, *approval, settlement),
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model),
+        TaskEvent::RuntimeSessionOpened { session, description, .. } => {
+            // Some agents forget the model when they take a session up again, and a new session never knew it.
+            let execution = after.execution_of(*session);
+            let chosen = execution.and_then(|execution| Some((execution.id, execution.model.clone()?)));
+            let other = chosen.filter(|(_, model)| description.model.as_ref() != Some(model));
+            other.map(|(execution, model)| set_model(after, execution, &model)).unwrap_or_default()
+        }
         TaskEvent::TaskCreated { .. }
         | TaskEvent::TaskKeyed { .. }
         | TaskEvent::TaskRetitled { .. }
@@ -67,7 +75,6 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::InputWithdrawn { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
-        | TaskEvent::RuntimeSessionOpened { .. }
         | TaskEvent::RuntimeSessionChanged { .. }
         | TaskEvent::ItemRecorded { .. }
         | TaskEvent::PlanRevised { .. }
@@ -87,7 +94,8 @@ fn claim(task: &Task, turn: TurnId) -> Effect {
 }
 
 fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
-    let Some(process) = task.execution_in(turn).and_then(|execution| process_of(task, execution.session.as_ref()?.id)) else {
+    let Some(process) = task.execution_in(turn).and_then(|execution| process_of(task, execution.session.as_ref()?.id))
+    else {
         return vec![];
     };
     // An agent that waits for a permission may not hear the cancel before the permission is answered.
@@ -118,13 +126,16 @@ fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&Acti
     if active.is_some_and(|active| active.stopping.is_some()) {
         effects.push(Effect::Forget { timer: overdue(turn) });
     }
-    let asks = after.executions.iter().any(|execution| {
-        execution.past.question && execution.past.last.as_ref().is_some_and(|last| last.id == turn)
-    });
+    let asks = after
+        .executions
+        .iter()
+        .any(|execution| execution.past.question && execution.past.last.as_ref().is_some_and(|last| last.id == turn));
     let push = match outcome {
         TurnOutcome::Completed { .. } if asks => Some(PushReason::AsksQuestion),
         TurnOutcome::Completed { .. } => Some(PushReason::Completed),
-        TurnOutcome::Failed { .. } | TurnOutcome::Unknown { .. } | TurnOutcome::Interrupted { .. } => Some(PushReason::Failed),
+        TurnOutcome::Failed { .. } | TurnOutcome::Unknown { .. } | TurnOutcome::Interrupted { .. } => {
+            Some(PushReason::Failed)
+        }
         TurnOutcome::Cancelled => None,
     };
     if let Some(push) = push {
@@ -157,7 +168,12 @@ fn stop_process(before: Option<&Task>, after: &Task, session: RuntimeSessionId) 
         .and_then(|before| before.execution_of(session))
         .and_then(|execution| execution.session.as_ref())
         .is_some_and(crate::runtime_session::RuntimeSession::has_process);
-    had_process.then(|| process_of(after, session)).flatten().map(|process| Effect::StopRuntime { process }).into_iter().collect()
+    had_process
+        .then(|| process_of(after, session))
+        .flatten()
+        .map(|process| Effect::StopRuntime { process })
+        .into_iter()
+        .collect()
 }
 
 fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Settlement) -> Vec<Effect> {

@@ -19,7 +19,11 @@ impl Draft {
         match &target.session {
             Some(session) if session.has_process() => {}
             Some(session) if session.phase == RuntimePhase::Parked => {
-                let event = TaskEvent::RuntimeSessionResumed { session: session.id, epoch: session.epoch + 1, cause: next.cause };
+                let event = TaskEvent::RuntimeSessionResumed {
+                    session: session.id,
+                    epoch: session.epoch + 1,
+                    cause: next.cause,
+                };
                 self.emit(event);
             }
             Some(_) | None => {
@@ -33,7 +37,13 @@ impl Draft {
         }
     }
 
-    pub(super) fn opened(&mut self, session: RuntimeSessionId, epoch: u64, native: String, description: Box<RuntimeDescription>) {
+    pub(super) fn opened(
+        &mut self,
+        session: RuntimeSessionId,
+        epoch: u64,
+        native: String,
+        description: Box<RuntimeDescription>,
+    ) {
         let starting = self.task.execution_of(session).and_then(|execution| execution.session.as_ref());
         if starting.is_none_or(|session| session.phase != RuntimePhase::Starting) {
             return;
@@ -79,7 +89,9 @@ impl Draft {
     }
 
     pub(super) fn changed(&mut self, session: RuntimeSessionId, change: SettingChange) {
-        let Some(known) = self.task.execution_of(session).and_then(|execution| execution.session.as_ref()) else { return };
+        let Some(known) = self.task.execution_of(session).and_then(|execution| execution.session.as_ref()) else {
+            return;
+        };
         let mut after = known.description.clone();
         after.apply(&change);
         if after != known.description {
@@ -121,7 +133,9 @@ impl Draft {
     }
 
     pub(super) fn park(&mut self, session: RuntimeSessionId, cause: String) -> Result<(), Rejection> {
-        let Some(execution) = self.task.execution_of(session) else { return Err(Rejection::NotFound { what: "runtime session" }) };
+        let Some(execution) = self.task.execution_of(session) else {
+            return Err(Rejection::NotFound { what: "runtime session" });
+        };
         if execution.active.is_some() {
             return Err(Rejection::TurnRunning);
         }

@@ -13,7 +13,12 @@ use crate::turn::{StopReason, StopWish, TurnOutcome, TurnStage, Usage};
 const MAX_QUEUE: usize = 100;
 
 impl Draft {
-    pub(super) fn enqueue(&mut self, queued: QueuedInput, execution: Option<ExecutionId>, urgency: Urgency) -> Result<(), Rejection> {
+    pub(super) fn enqueue(
+        &mut self,
+        queued: QueuedInput,
+        execution: Option<ExecutionId>,
+        urgency: Urgency,
+    ) -> Result<(), Rejection> {
         let target = match execution {
             Some(id) => self.task.execution(id),
             None => self.task.primary(),
@@ -76,7 +81,8 @@ impl Draft {
     }
 
     pub(super) fn hold(&mut self, turn: TurnId, behind: String) {
-        let waits = self.task.active_turn(turn).is_some_and(|active| matches!(active.stage, TurnStage::AwaitingLease { .. }));
+        let waits =
+            self.task.active_turn(turn).is_some_and(|active| matches!(active.stage, TurnStage::AwaitingLease { .. }));
         if waits {
             self.emit(TaskEvent::TurnHeld { turn, behind });
         }
@@ -85,7 +91,8 @@ impl Draft {
     /// The turn may write. Its runtime session is the sticky one, or a new one for one of the four reasons.
     pub(super) fn begin(&mut self, turn: TurnId) {
         let Some(execution) = self.task.execution_in(turn) else { return };
-        let waits = execution.active.as_ref().is_some_and(|active| matches!(active.stage, TurnStage::AwaitingLease { .. }));
+        let waits =
+            execution.active.as_ref().is_some_and(|active| matches!(active.stage, TurnStage::AwaitingLease { .. }));
         if !waits {
             return;
         }
@@ -98,14 +105,24 @@ impl Draft {
     /// Hands the prompt on, once, as soon as the agent answers.
     pub(super) fn start_if_live(&mut self, execution: ExecutionId) {
         let Some(execution) = self.task.execution(execution) else { return };
-        let Some(active) = execution.active.as_ref().filter(|active| active.stage == TurnStage::AwaitingSession) else { return };
-        let Some(session) = execution.session.as_ref().filter(|session| session.phase == RuntimePhase::Live) else { return };
+        let Some(active) = execution.active.as_ref().filter(|active| active.stage == TurnStage::AwaitingSession) else {
+            return;
+        };
+        let Some(session) = execution.session.as_ref().filter(|session| session.phase == RuntimePhase::Live) else {
+            return;
+        };
         let event = TaskEvent::TurnStarted { turn: active.id, session: session.id, epoch: session.epoch };
         self.emit(event);
     }
 
     pub(super) fn cancel(&mut self) -> Result<(), Rejection> {
-        let busy: Vec<_> = self.task.executions.iter().filter(|execution| execution.active.is_some()).map(|execution| execution.id).collect();
+        let busy: Vec<_> = self
+            .task
+            .executions
+            .iter()
+            .filter(|execution| execution.active.is_some())
+            .map(|execution| execution.id)
+            .collect();
         if busy.is_empty() {
             return Err(Rejection::NoTurn { verb: "cancel" });
         }
@@ -117,7 +134,9 @@ impl Draft {
 
     /// Stops the active turn: at once if the agent has not got the prompt, else by asking the agent.
     pub(super) fn stop_active(&mut self, execution: ExecutionId, wish: StopWish) {
-        let Some(active) = self.task.execution(execution).and_then(|execution| execution.active.as_ref()) else { return };
+        let Some(active) = self.task.execution(execution).and_then(|execution| execution.active.as_ref()) else {
+            return;
+        };
         let turn = active.id;
         match (&active.stage, active.stopping) {
             (TurnStage::Running, Some(_)) => {}
@@ -188,7 +207,9 @@ impl Draft {
 
     /// Ends whatever turn an execution has, because its process is gone.
     pub(super) fn end_with_process(&mut self, execution: ExecutionId, cause: &str) {
-        let Some(active) = self.task.execution(execution).and_then(|execution| execution.active.as_ref()) else { return };
+        let Some(active) = self.task.execution(execution).and_then(|execution| execution.active.as_ref()) else {
+            return;
+        };
         let outcome = match active.stopping {
             Some(wish) => stopped_by(wish),
             None => TurnOutcome::Interrupted { cause: cause.to_owned() },

@@ -52,14 +52,21 @@ impl World {
             conversation,
             entropy: 0,
         };
-        let add = ProjectCommand::Add { project, name: "shop".into(), root: "/shop".into(), agent: "demo".into(), member: person };
+        let add = ProjectCommand::Add {
+            project,
+            name: "shop".into(),
+            root: "/shop".into(),
+            agent: "demo".into(),
+            member: person,
+        };
         world.send(StreamId::Project(project), Command::Project(add)).expect("a project");
         world.open(conversation, Channel::Cli);
         world
     }
 
     pub fn open(&mut self, conversation: ConversationId, channel: Channel) {
-        let open = ConversationCommand::Open { conversation, channel, person: self.person, project: Some(self.project) };
+        let open =
+            ConversationCommand::Open { conversation, channel, person: self.person, project: Some(self.project) };
         self.send(StreamId::Conversation(conversation), Command::Conversation(open)).expect("a conversation");
     }
 
@@ -94,11 +101,17 @@ impl World {
         Ok(events)
     }
 
-    pub fn to_task(&mut self, task: TaskId, command: TaskCommand) -> Result<Vec<Event>, Rejection> {
+    pub fn tell(&mut self, task: TaskId, command: TaskCommand) -> Result<Vec<Event>, Rejection> {
         self.send(StreamId::Task(task), Command::Task(command))
     }
 
-    pub fn receive(&mut self, intent: Intent, birth: Option<Birth>, text: &str, urgency: Urgency) -> Result<InputId, Rejection> {
+    pub fn receive(
+        &mut self,
+        intent: Intent,
+        birth: Option<Birth>,
+        text: &str,
+        urgency: Urgency,
+    ) -> Result<InputId, Rejection> {
         let conversation = self.conversation;
         self.receive_in(conversation, intent, birth, text, urgency)
     }
@@ -112,7 +125,8 @@ impl World {
         urgency: Urgency,
     ) -> Result<InputId, Rejection> {
         let input = self.mint.id();
-        let decision = RouteDecision { id: self.mint.id(), intent, confidence: 1.0, evidence: vec![], alternatives: vec![] };
+        let decision =
+            RouteDecision { id: self.mint.id(), intent, confidence: 1.0, evidence: vec![], alternatives: vec![] };
         let received =
             Received { input, person: self.person, content: vec![ContentBlock::text(text)], decision, birth, urgency };
         let command = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
@@ -156,7 +170,7 @@ impl World {
     pub fn report(&mut self, task: TaskId, report: Report) -> Result<Vec<Event>, Rejection> {
         let session = self.primary(task).session.as_ref().expect("a session");
         let (session, epoch) = (session.id, session.epoch);
-        self.to_task(task, TaskCommand::Report { session, epoch, report })
+        self.tell(task, TaskCommand::Report { session, epoch, report })
     }
 
     /// The agent opened the session.
@@ -200,7 +214,7 @@ impl World {
 
     pub fn decide_on(&mut self, task: TaskId, approval: ApprovalId, verdict: Verdict) -> Result<Vec<Event>, Rejection> {
         let by = self.person;
-        self.to_task(task, TaskCommand::DecideApproval { approval, verdict, by, digest: None, reason: None })
+        self.tell(task, TaskCommand::DecideApproval { approval, verdict, by, digest: None, reason: None })
     }
 
     /// The effects since the last look.
