@@ -349,6 +349,8 @@ impl Assembler {
                     None => self.note(NoteKind::UnknownUpdate, format!("{method} {params}")),
                 }
             }
+            // The protocol sets these names aside for extensions, and has them ignored by whoever knows none.
+            _ if method.starts_with('_') => self.out.push(Happening::Passed(Reason::Private)),
             _ => self.note(NoteKind::UnknownUpdate, format!("{method} {params}")),
         }
     }

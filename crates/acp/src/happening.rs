@@ -320,6 +320,8 @@ pub enum Reason {
     Replay,
     /// The agent repeats what the person said.
     Echo,
+    /// An extension that only the agent's own client knows.
+    Private,
     /// Nothing in it differs from what was known.
     Unchanged,
     /// The stream was given up before.

@@ -45,8 +45,11 @@ impl Default for Quirks {
             ("oauth_org_not_allowed", FailureKind::Auth),
         ];
         Self {
-            // codex-acp then answers a failed turn with a typed failure rather than with a message.
+            // With the first two, several agents tell what a command prints as it does; with the last,
+            // codex-acp answers a failed turn with a typed failure rather than with a message.
             client_meta: Some(serde_json::json!({
+                "terminal_output": true,
+                "terminal_output_delta": true,
                 "jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}
             })),
             failure_pointers: words(&["/_meta/jetbrains/air/sessionFailure"]),

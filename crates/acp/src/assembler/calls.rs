@@ -3,7 +3,8 @@
 //! - A later value of a field wins; what a frame leaves out stays. An ended status never goes back.
 //! - File changes stay until there are other ones: an agent that reports its output afterwards does not mean
 //!   that the edit did not happen.
-//! - Output is the text of the call's content; where there is none, the raw output.
+//! - Output is the text of the call's content, with what a command printed since; where there is neither, the
+//!   raw output.
 //! - A call holds the safe mark from its first frame until it ends or its turn does. The mark never falls
 //!   between two frames of a call, so that no call is read again in part.
 
@@ -14,8 +15,8 @@ use throughline_model::content::Text;
 use throughline_model::ids::{ItemId, TurnId};
 use throughline_model::item::{Item, ItemBody, NoteKind, ToolCall, ToolStatus};
 
-use super::Assembler;
 use super::patch::Patch;
+use super::{Assembler, Position};
 use crate::happening::{Happening, Live, LiveKind, Reason};
 
 /// Calls that are kept in mind for late updates, and of how much text.
@@ -51,6 +52,7 @@ pub(super) enum Form {
 pub(super) enum OutputSource {
     Raw,
     Content,
+    Printed,
 }
 
 /// A call as far as it is known.
@@ -61,11 +63,14 @@ pub(super) struct Call {
     pub(super) body: ToolCall,
     pub(super) source: OutputSource,
     /// More is expected of it: it has not ended, nor has its turn.
-    open: bool,
+    pub(super) open: bool,
     /// Where its first and its latest frame begin; none once the safe mark has passed it.
     span: Option<(u64, u64)>,
+    recorded: bool,
     /// Its output has grown since it was recorded.
     grown: bool,
+    /// It was taken from the record, and so is what it was when the spool was last read.
+    from_record: bool,
 }
 
 impl Call {
@@ -128,7 +133,9 @@ impl Calls {
                 source,
                 open: false,
                 span: None,
+                recorded: true,
                 grown: false,
+                from_record: true,
             };
             calls.bytes += call.bytes();
             calls.calls.push_back(call);
@@ -260,18 +267,32 @@ impl Assembler {
                 source,
                 open: true,
                 span,
+                recorded: false,
                 grown: false,
+                from_record: false,
             });
         }
         self.finish_message_for(form);
-        let line = self.position.line;
-        let call = self.calls.latest(&name)?;
+        self.apply(&name, patch);
+        self.calls.latest(&name).map(|call| &*call)
+    }
+
+    fn apply(&mut self, name: &str, patch: Patch) {
+        let Position { line, seen, .. } = self.position;
+        let Some(call) = self.calls.latest(name) else {
+            return;
+        };
+        if call.from_record && line < seen {
+            return;
+        }
         call.span = call.span.map(|(first, _)| (first, line));
         let bytes_before = call.bytes();
         let merged = patch.merge(call);
         let bytes = call.bytes();
         call.open &= !call.body.status.ended();
-        if is_new || merged.durable || (!call.open && merged.output_from.is_some()) {
+        let is_news = !call.recorded || merged.durable;
+        if is_news || (!call.open && merged.output_from.is_some()) {
+            call.recorded = true;
             call.grown = false;
             let item = call.item();
             self.record(item);
@@ -281,7 +302,6 @@ impl Assembler {
             self.live(item, LiveKind::ToolOutput, from, text);
         }
         self.calls.bytes = self.calls.bytes + bytes - bytes_before;
-        self.calls.latest(&name).map(|call| &*call)
     }
 
     /// The id of a call that is not in mind.

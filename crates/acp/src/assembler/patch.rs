@@ -8,6 +8,13 @@ use throughline_model::item::{FileChange, ToolStatus};
 
 use super::calls::{Call, Form, OutputSource};
 
+/// Where agents put what a command printed since the last frame, if the client says that it can read it
+/// (`clientCapabilities._meta`). A convention of several agents and not of the protocol.
+const PRINTED: [&str; 2] = ["terminal_output_delta", "terminal_output"];
+/// Of what a command prints, this much is kept.
+const PRINTED_BYTES: usize = 8 << 20;
+const MORE: &str = "\n[more was printed]\n";
+
 /// What a frame says about a call. What it leaves out is none.
 #[derive(Debug)]
 pub(super) struct Patch {
@@ -19,6 +26,7 @@ pub(super) struct Patch {
     locations: Option<Vec<String>>,
     input: Option<String>,
     raw_output: Option<String>,
+    printed: Option<String>,
 }
 
 /// What a merge did.
@@ -70,6 +78,7 @@ impl Patch {
                 .map(paths),
             input: verbatim.raw_input.map(|raw| raw.get().to_owned()),
             raw_output: verbatim.raw_output.map(raw_text),
+            printed: update.meta.as_ref().and_then(printed),
         })
     }
 
@@ -92,24 +101,58 @@ impl Patch {
             if !text.is_empty() {
                 output = Some(Some(text));
                 call.source = OutputSource::Content;
-            } else if call.source == OutputSource::Content {
+            } else if call.open && call.source == OutputSource::Content {
                 output = Some(None);
                 call.source = OutputSource::Raw;
             }
         }
-        if let Some(raw) = self.raw_output.filter(|_| call.source == OutputSource::Raw) {
+        // Of a call that is settled it may not be known any more where its output came from.
+        let takes_raw = match call.open {
+            true => call.source == OutputSource::Raw,
+            false => call.body.output.is_none() && output.is_none(),
+        };
+        if let Some(raw) = self.raw_output.filter(|_| takes_raw) {
             output = Some(Some(raw));
         }
-        let output_from = output.and_then(|output| {
+        let mut output_from = output.and_then(|output| {
             let from = differs_from(call.output(), output.as_deref().unwrap_or_default());
             call.body.output = output.map(Text::from);
             from
         });
+        if let Some(printed) = self.printed {
+            let from = append(call, &printed);
+            output_from = output_from.or(from);
+        }
         Merged {
             durable,
             output_from,
         }
     }
+}
+
+/// Adds what a command has printed; says where it begins.
+fn append(call: &mut Call, printed: &str) -> Option<usize> {
+    call.source = OutputSource::Printed;
+    let output = call.body.output.get_or_insert_default();
+    let Text::Inline(output) = output else {
+        return None;
+    };
+    let from = output.len();
+    if from > PRINTED_BYTES {
+        return None;
+    }
+    output.push_str(printed);
+    if output.len() > PRINTED_BYTES {
+        output.push_str(MORE);
+    }
+    Some(from)
+}
+
+fn printed(meta: &acp::Meta) -> Option<String> {
+    let data = PRINTED
+        .iter()
+        .find_map(|key| meta.get(*key)?.get("data")?.as_str())?;
+    (!data.is_empty()).then(|| data.to_owned())
 }
 
 fn set<T: PartialEq>(slot: &mut T, new: Option<T>) -> bool {

@@ -3,6 +3,7 @@
 
 mod answers;
 mod properties;
+mod recorded;
 mod restart;
 mod roundtrip;
 mod script;

@@ -19,6 +19,7 @@ struct Frame {
     title: Option<String>,
     status: Option<&'static str>,
     output: Option<String>,
+    printed: Option<String>,
 }
 
 impl Frame {
@@ -33,6 +34,9 @@ impl Frame {
         if let Some(text) = &self.output {
             fields["content"] = output(text);
         }
+        if let Some(text) = &self.printed {
+            fields["_meta"] = json!({"terminal_output_delta": {"data": text}});
+        }
         let id = format!("c{}", self.call);
         if self.announced {
             call(&id, fields)
@@ -44,20 +48,21 @@ impl Frame {
 
 fn frame() -> impl Strategy<Value = Frame> {
     let status = prop::sample::select(vec!["pending", "in_progress", "completed", "failed"]);
-    (
-        0..3u8,
-        any::<bool>(),
+    let texts = (
         prop::option::of("[a-c]{1,2}"),
-        prop::option::of(status),
         prop::option::of("[x-z]{1,3}"),
-    )
-        .prop_map(|(call, announced, title, status, output)| Frame {
+        prop::option::of("[p-r]{1,3}"),
+    );
+    (0..3u8, any::<bool>(), prop::option::of(status), texts).prop_map(
+        |(call, announced, status, (title, output, printed))| Frame {
             call,
             announced,
             title,
             status,
             output,
-        })
+            printed,
+        },
+    )
 }
 
 /// A line of a turn: calls, texts with and without ids, noise, things that are unknown.
@@ -73,26 +78,35 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The merge as it is specified, without any of the machinery: last value wins, an end is final.
-fn reference(frames: &[Frame]) -> BTreeMap<String, (String, String, String)> {
-    let mut calls: BTreeMap<String, (String, String, String)> = BTreeMap::new();
+/// A call as the specification has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Expected {
+    title: String,
+    status: String,
+    output: String,
+}
+
+/// The merge as it is specified, without any of the machinery: the last value wins, an end is final, and what
+/// is printed is added.
+fn reference(frames: &[Frame]) -> BTreeMap<String, Expected> {
+    let mut calls: BTreeMap<String, Expected> = BTreeMap::new();
+    let ends = |status: &str| status == "completed" || status == "failed";
     for frame in frames {
-        let fresh = || (String::new(), "pending".to_owned(), String::new());
-        let (title, status, output) = calls
-            .entry(format!("c{}", frame.call))
-            .or_insert_with(fresh);
-        if let Some(new) = &frame.title {
-            title.clone_from(new);
+        let call = calls.entry(format!("c{}", frame.call)).or_default();
+        if call.status.is_empty() {
+            call.status = "pending".to_owned();
         }
-        if let Some(new) = frame.status {
-            let ended = status == "completed" || status == "failed";
-            let ends = new == "completed" || new == "failed";
-            if ends || !ended {
-                *status = new.to_owned();
-            }
+        if let Some(new) = &frame.title {
+            call.title.clone_from(new);
+        }
+        if let Some(new) = frame.status.filter(|new| ends(new) || !ends(&call.status)) {
+            call.status = new.to_owned();
         }
         if let Some(new) = &frame.output {
-            output.clone_from(new);
+            call.output.clone_from(new);
+        }
+        if let Some(new) = &frame.printed {
+            call.output.push_str(new);
         }
     }
     calls
@@ -125,8 +139,9 @@ proptest! {
         for item in latest(&happened).into_values() {
             let ItemBody::ToolCall(call) = item.body else { continue };
             let status = serde_json::to_value(call.status).expect("a word");
+            let status = status.as_str().unwrap_or_default().to_owned();
             let output = call.output.map(|text| text.head().to_owned()).unwrap_or_default();
-            let before = calls.insert(call.call, (call.title, status.as_str().unwrap_or_default().to_owned(), output));
+            let before = calls.insert(call.call, Expected { title: call.title, status, output });
             prop_assert!(before.is_none(), "one item per call");
         }
         prop_assert_eq!(calls, reference(&frames));

@@ -273,6 +273,41 @@ fn file_changes_stay_and_raw_output_fills_in() {
 }
 
 #[test]
+fn what_a_command_prints_adds_up() {
+    let printed =
+        |key: &str, data: &str| json!({"_meta": {key: {"terminal_id": "c", "data": data}}});
+    let mut last = printed("terminal_output", "three");
+    last["status"] = json!("completed");
+    let happened = told(
+        in_turn(),
+        [
+            call(
+                "c",
+                json!({"title": "make", "content": [{"type": "terminal", "terminalId": "c"}]}),
+            ),
+            call_update("c", printed("terminal_output_delta", "one ")),
+            call_update("c", printed("terminal_output_delta", "two ")),
+            call_update("c", last),
+        ],
+    );
+    assert_eq!(
+        happened,
+        [
+            r#"call c Pending other "make""#,
+            r#"live output @0 "one ""#,
+            r#"live output @4 "two ""#,
+            r#"call c Completed other "make" -> "one two three""#,
+        ]
+    );
+}
+
+#[test]
+fn extensions_that_we_do_not_know_are_passed_over() {
+    let line = r#"{"method":"_auth/status_update","params":{}}"#;
+    assert_eq!(told(in_turn(), [line]), ["Passed(Private)"]);
+}
+
+#[test]
 fn a_call_number_that_is_used_again_in_another_turn_is_another_call() {
     let mut reader = Reader::new(in_turn());
     let first = items(&reader.lines([
@@ -389,7 +424,7 @@ fn what_is_unknown_is_kept_as_a_note() {
             r#"{"method":"session/update","params":{"a":1}}"#.to_owned(),
             r#"{"a":1}"#,
         ),
-        (r#"{"method":"_x/y","params":[1]}"#.to_owned(), "_x/y [1]"),
+        (r#"{"method":"x/y","params":[1]}"#.to_owned(), "x/y [1]"),
         (
             r#"{"id":99,"result":{}}"#.to_owned(),
             r#"{"id":99,"result":{}}"#,
