@@ -87,11 +87,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            frame_bytes: 64 << 20,
-            text_bytes: 8 << 20,
-            not_json_lines: 100,
-        }
+        Self { frame_bytes: 64 << 20, text_bytes: 8 << 20, not_json_lines: 100 }
     }
 }
 
@@ -192,17 +188,7 @@ impl Assembler {
     /// Begins, or begins again at a mark.
     #[must_use]
     pub fn new(start: Start) -> Self {
-        let Start {
-            session,
-            epoch,
-            phase,
-            native,
-            mark,
-            memory,
-            replay,
-            quirks,
-            limits,
-        } = start;
+        let Start { session, epoch, phase, native, mark, memory, replay, quirks, limits } = start;
         Self {
             session,
             epoch,
@@ -231,10 +217,7 @@ impl Assembler {
         if self.position.ended {
             self.out.push(Happening::Passed(Reason::AfterEnd));
         } else if line.len() as u64 > self.limits.frame_bytes {
-            self.end_with(EndReason::Oversized {
-                bytes: line.len() as u64,
-                allowed: self.limits.frame_bytes,
-            });
+            self.end_with(EndReason::Oversized { bytes: line.len() as u64, allowed: self.limits.frame_bytes });
         } else {
             self.take(incoming::parse(line));
         }
@@ -251,10 +234,7 @@ impl Assembler {
     pub fn feed_oversized(&mut self, start: u64, end: u64, bytes: u64) -> Vec<Happening> {
         self.position.line = start;
         self.position.end = self.position.end.max(end);
-        self.end_with(EndReason::Oversized {
-            bytes,
-            allowed: self.limits.frame_bytes,
-        });
+        self.end_with(EndReason::Oversized { bytes, allowed: self.limits.frame_bytes });
         std::mem::take(&mut self.out)
     }
 
@@ -289,11 +269,7 @@ impl Assembler {
         let open = self.message.as_ref().map(|message| message.start);
         let safe = self.calls.safe(open.unwrap_or(self.position.end));
         let seen = self.position.seen.max(self.position.end);
-        Mark {
-            safe,
-            seen,
-            not_json: self.position.not_json,
-        }
+        Mark { safe, seen, not_json: self.position.not_json }
     }
 
     /// The offset from which a fresh assembler would have to be fed. Same as [`Mark::safe`].
@@ -324,8 +300,7 @@ impl Assembler {
             }
             Incoming::Request { id, method, params } => {
                 self.note(NoteKind::Refused, format!("{method} {params}"));
-                self.out
-                    .push(Happening::Reply(outgoing::refuse(&id, &method)));
+                self.out.push(Happening::Reply(outgoing::refuse(&id, &method)));
             }
             Incoming::Notification { method, params } => self.notified(&method, &params),
             Incoming::Stray { text } => self.note(NoteKind::UnknownUpdate, text),
@@ -388,25 +363,12 @@ impl Assembler {
     /// Keeps what has no shape of its own.
     fn note(&mut self, about: NoteKind, text: String) {
         let id = self.id_here("note");
-        let body = ItemBody::Note(Note {
-            about,
-            text: text.into(),
-        });
-        self.record(Item {
-            id,
-            turn: self.turn(),
-            body,
-        });
+        let body = ItemBody::Note(Note { about, text: text.into() });
+        self.record(Item { id, turn: self.turn(), body });
     }
 
     fn live(&mut self, item: ItemId, kind: LiveKind, at: usize, text: String) {
-        self.out.push(Happening::Live(Live {
-            item,
-            turn: self.turn(),
-            kind,
-            at,
-            text,
-        }));
+        self.out.push(Happening::Live(Live { item, turn: self.turn(), kind, at, text }));
     }
 
     fn turn(&self) -> Option<TurnId> {
@@ -422,9 +384,7 @@ impl Assembler {
     fn is_replay(&self, id: Option<ItemId>) -> bool {
         match self.phase {
             Phase::Opening(opening) => opening.has_history(),
-            Phase::Opened(opening) => {
-                opening.has_history() && id.is_none_or(|id| self.ledger.was_earlier(id))
-            }
+            Phase::Opened(opening) => opening.has_history() && id.is_none_or(|id| self.ledger.was_earlier(id)),
             Phase::Turn(_) | Phase::Idle => false,
         }
     }
@@ -445,20 +405,13 @@ impl Assembler {
 
     /// The id of something that begins with the line in hand and has no (usable) name.
     fn id_here(&self, kind: &str) -> ItemId {
-        ItemId::derive(
-            self.session.uuid(),
-            &format!("{kind}@{}:{}", self.epoch, self.position.line),
-        )
+        ItemId::derive(self.session.uuid(), &format!("{kind}@{}:{}", self.epoch, self.position.line))
     }
 
     /// A tool call's line finishes the message in hand, unless it is an update and the message has an id to go
     /// on under. It must not matter whether the call is known: after a restart, more is known than was then.
     fn finish_message_for(&mut self, form: Form) {
-        let goes_on = form == Form::Updated
-            && self
-                .message
-                .as_ref()
-                .is_some_and(|open| open.name.is_some());
+        let goes_on = form == Form::Updated && self.message.as_ref().is_some_and(|open| open.name.is_some());
         if !goes_on {
             self.finish_message();
         }

@@ -109,10 +109,7 @@ impl Happening {
     /// Whether it must be committed before the mark may move past it.
     #[must_use]
     pub fn durable(&self) -> bool {
-        !matches!(
-            self,
-            Happening::Live(_) | Happening::Reply(_) | Happening::Passed(_)
-        )
+        !matches!(self, Happening::Live(_) | Happening::Reply(_) | Happening::Passed(_))
     }
 }
 
@@ -290,11 +287,7 @@ pub struct RpcError {
 
 impl RpcError {
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self { code, message: message.into(), data: None }
     }
 
     /// The message, with what the data adds in words.
@@ -302,9 +295,7 @@ impl RpcError {
     pub fn in_words(&self) -> String {
         let more = self.data.as_ref().and_then(|data| match data {
             Value::String(words) => Some(words.as_str()),
-            _ => ["/message", "/details", "/reason"]
-                .iter()
-                .find_map(|pointer| data.pointer(pointer)?.as_str()),
+            _ => ["/message", "/details", "/reason"].iter().find_map(|pointer| data.pointer(pointer)?.as_str()),
         });
         match more {
             Some(more) if !self.message.contains(more) => format!("{}: {more}", self.message),

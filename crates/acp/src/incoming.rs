@@ -81,15 +81,9 @@ pub fn parse(line: &[u8]) -> Incoming {
         return Incoming::Blank;
     }
     match serde_json::from_str::<Envelope<'_>>(text) {
-        Ok(envelope) => classify(&envelope).unwrap_or_else(|| Incoming::Stray {
-            text: text.to_owned(),
-        }),
-        Err(_) if is_container(text) => Incoming::Stray {
-            text: text.to_owned(),
-        },
-        Err(_) => Incoming::NotJson {
-            text: text.to_owned(),
-        },
+        Ok(envelope) => classify(&envelope).unwrap_or_else(|| Incoming::Stray { text: text.to_owned() }),
+        Err(_) if is_container(text) => Incoming::Stray { text: text.to_owned() },
+        Err(_) => Incoming::NotJson { text: text.to_owned() },
     }
 }
 
@@ -97,15 +91,9 @@ fn classify(envelope: &Envelope<'_>) -> Option<Incoming> {
     let id = envelope.id.filter(|id| id.get() != "null");
     if let Some(method) = &envelope.method {
         let method = method.clone().into_owned();
-        let params = envelope
-            .params
-            .map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
+        let params = envelope.params.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
         return Some(match id {
-            Some(id) => Incoming::Request {
-                id: AgentRequestId::from_raw(id)?,
-                method,
-                params,
-            },
+            Some(id) => Incoming::Request { id: AgentRequestId::from_raw(id)?, method, params },
             None => Incoming::Notification { method, params },
         });
     }
@@ -129,15 +117,7 @@ fn error_of(raw: &RawValue) -> RpcError {
         data: Option<Value>,
     }
     match serde_json::from_str::<Sent>(raw.get()) {
-        Ok(Sent {
-            code,
-            message,
-            data,
-        }) => RpcError {
-            code,
-            message,
-            data,
-        },
+        Ok(Sent { code, message, data }) => RpcError { code, message, data },
         Err(_) => RpcError {
             code: 0,
             message: "the agent sent an error without a code".to_owned(),
@@ -158,14 +138,8 @@ mod tests {
     fn kind(line: &str) -> String {
         match parse(line.as_bytes()) {
             Incoming::Blank => "blank".to_owned(),
-            Incoming::Response {
-                id,
-                outcome: Ok(result),
-            } => format!("{id} -> {result}"),
-            Incoming::Response {
-                id,
-                outcome: Err(error),
-            } => format!("{id} -> error {}", error.code),
+            Incoming::Response { id, outcome: Ok(result) } => format!("{id} -> {result}"),
+            Incoming::Response { id, outcome: Err(error) } => format!("{id} -> error {}", error.code),
             Incoming::Request { id, method, params } => {
                 format!("request {} {method} {params}", id.as_json())
             }
@@ -180,30 +154,18 @@ mod tests {
         for (line, expected) in [
             ("", "blank"),
             ("  \r\n", "blank"),
-            (
-                r#"{"jsonrpc":"2.0","id":"init","result":{"a": 1}}"#,
-                r#"init -> {"a": 1}"#,
-            ),
+            (r#"{"jsonrpc":"2.0","id":"init","result":{"a": 1}}"#, r#"init -> {"a": 1}"#),
             (r#"{"id":"close","result":null}"#, "close -> null"),
-            (
-                r#"{"id":"close","error":{"code":-32601,"message":"no"}}"#,
-                "close -> error -32601",
-            ),
+            (r#"{"id":"close","error":{"code":-32601,"message":"no"}}"#, "close -> error -32601"),
             (r#"{"id":"close","error":"no"}"#, "close -> error 0"),
             (r#"{"id":"close","error":null,"result":{}}"#, "close -> {}"),
             (r#"{"id":0,"method":"m","params":[1]}"#, "request 0 m [1]"),
             (r#"{"id":"x","method":"m"}"#, "request \"x\" m null"),
-            (
-                r#"{"method":"m","params":{"b":1,  "a":2}}"#,
-                r#"notification m {"b":1,  "a":2}"#,
-            ),
+            (r#"{"method":"m","params":{"b":1,  "a":2}}"#, r#"notification m {"b":1,  "a":2}"#),
             (r#"{"id":null,"method":"m"}"#, "notification m null"),
             (r#"{"id":7,"result":{}}"#, "stray"),
             (r#"{"id":"mine","result":{}}"#, "stray"),
-            (
-                r#"{"id":null,"error":{"code":-32700,"message":"parse"}}"#,
-                "stray",
-            ),
+            (r#"{"id":null,"error":{"code":-32700,"message":"parse"}}"#, "stray"),
             (r#"{"id":{},"method":"m"}"#, "stray"),
             (r#"{"id":"init"}"#, "stray"),
             (r#"[{"id":"init","result":{}}]"#, "stray"),
@@ -220,9 +182,7 @@ mod tests {
 
     #[test]
     fn half_a_character_does_not_cost_the_line() {
-        let Incoming::Notification { params, .. } =
-            parse(b"{\"method\":\"m\",\"params\":\"a\xe2\x82\"}")
-        else {
+        let Incoming::Notification { params, .. } = parse(b"{\"method\":\"m\",\"params\":\"a\xe2\x82\"}") else {
             panic!("a notification");
         };
         assert_eq!(params.get(), "\"a\u{fffd}\"");

@@ -25,8 +25,7 @@ pub struct OutgoingFrame {
 
 impl OutgoingFrame {
     fn new(id: String, message: &impl Serialize) -> Self {
-        let mut bytes = serde_json::to_vec(message)
-            .expect("a message of strings and maps with string keys is JSON");
+        let mut bytes = serde_json::to_vec(message).expect("a message of strings and maps with string keys is JSON");
         bytes.push(b'\n');
         Self { id, bytes }
     }
@@ -40,12 +39,7 @@ impl OutgoingFrame {
             params: P,
         }
         let id = id.to_string();
-        let message = Message {
-            jsonrpc: "2.0",
-            id: &id,
-            method,
-            params,
-        };
+        let message = Message { jsonrpc: "2.0", id: &id, method, params };
         Self::new(id.clone(), &message)
     }
 
@@ -56,33 +50,14 @@ impl OutgoingFrame {
             method: &'a str,
             params: P,
         }
-        Self::new(
-            id,
-            &Message {
-                jsonrpc: "2.0",
-                method,
-                params,
-            },
-        )
+        Self::new(id, &Message { jsonrpc: "2.0", method, params })
     }
 
     /// The agent's id is spliced in as written: it may be a number that no integer type holds.
-    fn response(
-        frame: String,
-        request: &AgentRequestId,
-        field: &str,
-        value: &impl Serialize,
-    ) -> Self {
-        let value = serde_json::to_string(value)
-            .expect("a message of strings and maps with string keys is JSON");
-        let line = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{},\"{field}\":{value}}}\n",
-            request.as_json()
-        );
-        Self {
-            id: frame,
-            bytes: line.into_bytes(),
-        }
+    fn response(frame: String, request: &AgentRequestId, field: &str, value: &impl Serialize) -> Self {
+        let value = serde_json::to_string(value).expect("a message of strings and maps with string keys is JSON");
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"{field}\":{value}}}\n", request.as_json());
+        Self { id: frame, bytes: line.into_bytes() }
     }
 }
 
@@ -165,26 +140,17 @@ pub enum PermissionAnswer {
 #[must_use]
 pub fn initialize(version: &str, quirks: &Quirks) -> OutgoingFrame {
     let mut capabilities = acp::ClientCapabilities::new();
-    capabilities.meta = quirks
-        .client_meta
-        .as_ref()
-        .and_then(|meta| meta.as_object().cloned());
+    capabilities.meta = quirks.client_meta.as_ref().and_then(|meta| meta.as_object().cloned());
     let params = acp::InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(capabilities)
-        .client_info(
-            acp::Implementation::new("throughline", version).title("Throughline".to_owned()),
-        );
+        .client_info(acp::Implementation::new("throughline", version).title("Throughline".to_owned()));
     OutgoingFrame::request(RequestId::Init, "initialize", params)
 }
 
 /// `authenticate` with one of the methods that the agent offered.
 #[must_use]
 pub fn authenticate(attempt: u64, method: &str) -> OutgoingFrame {
-    OutgoingFrame::request(
-        RequestId::Auth(attempt),
-        "authenticate",
-        acp::AuthenticateRequest::new(method.to_owned()),
-    )
+    OutgoingFrame::request(RequestId::Auth(attempt), "authenticate", acp::AuthenticateRequest::new(method.to_owned()))
 }
 
 /// `session/new` in a folder.
@@ -197,44 +163,36 @@ pub fn new_session(cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
 /// `session/load`: opens a native session again; the agent replays its history.
 #[must_use]
 pub fn load_session(native: &str, cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
-    let params =
-        acp::LoadSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
+    let params = acp::LoadSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
     OutgoingFrame::request(RequestId::Open(Opening::Load), "session/load", params)
 }
 
 /// `session/resume`: opens a native session again, without its history.
 #[must_use]
 pub fn resume_session(native: &str, cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
-    let params =
-        acp::ResumeSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
+    let params = acp::ResumeSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
     OutgoingFrame::request(RequestId::Open(Opening::Resume), "session/resume", params)
 }
 
 /// `session/fork`: opens a new native session that begins where another one stands.
 #[must_use]
 pub fn fork_session(native: &str, cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
-    let params =
-        acp::ForkSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
+    let params = acp::ForkSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
     OutgoingFrame::request(RequestId::Open(Opening::Fork), "session/fork", params)
 }
 
 /// `session/list`: a page of the agent's sessions, of one folder or of all.
 #[must_use]
 pub fn list_sessions(page: u64, cwd: Option<&str>, cursor: Option<&str>) -> OutgoingFrame {
-    let params = acp::ListSessionsRequest::new()
-        .cwd(cwd.map(std::path::PathBuf::from))
-        .cursor(cursor.map(ToOwned::to_owned));
+    let params =
+        acp::ListSessionsRequest::new().cwd(cwd.map(std::path::PathBuf::from)).cursor(cursor.map(ToOwned::to_owned));
     OutgoingFrame::request(RequestId::List(page), "session/list", params)
 }
 
 /// `session/close`: the agent may free what the session holds.
 #[must_use]
 pub fn close_session(native: &str) -> OutgoingFrame {
-    OutgoingFrame::request(
-        RequestId::Close,
-        "session/close",
-        acp::CloseSessionRequest::new(native.to_owned()),
-    )
+    OutgoingFrame::request(RequestId::Close, "session/close", acp::CloseSessionRequest::new(native.to_owned()))
 }
 
 /// `session/prompt`: what the person said. The answer carries the turn's id.
@@ -268,23 +226,13 @@ pub fn set_model(count: u64, native: &str, model: &str) -> OutgoingFrame {
 
 /// `session/set_config_option`.
 #[must_use]
-pub fn set_config_option(
-    count: u64,
-    native: &str,
-    option: &str,
-    value: ConfigValue,
-) -> OutgoingFrame {
+pub fn set_config_option(count: u64, native: &str, option: &str, value: ConfigValue) -> OutgoingFrame {
     let value = match value {
         ConfigValue::Choice(choice) => acp::SessionConfigOptionValue::value_id(choice),
         ConfigValue::Switch(on) => acp::SessionConfigOptionValue::Boolean { value: on },
     };
-    let params =
-        acp::SetSessionConfigOptionRequest::new(native.to_owned(), option.to_owned(), value);
-    OutgoingFrame::request(
-        RequestId::Configure(count),
-        "session/set_config_option",
-        params,
-    )
+    let params = acp::SetSessionConfigOptionRequest::new(native.to_owned(), option.to_owned(), value);
+    OutgoingFrame::request(RequestId::Configure(count), "session/set_config_option", params)
 }
 
 /// The answer to `session/request_permission`. A second, different answer has the same frame id, so that the
@@ -298,36 +246,21 @@ pub fn answer_permission(request: &AgentRequestId, answer: PermissionAnswer) -> 
         }
     };
     let result = acp::RequestPermissionResponse::new(outcome);
-    OutgoingFrame::response(
-        format!("answer:{}", request.short()),
-        request,
-        "result",
-        &result,
-    )
+    OutgoingFrame::response(format!("answer:{}", request.short()), request, "result", &result)
 }
 
 /// The answer to a request of the agent that we do not serve.
 #[must_use]
 pub fn refuse(request: &AgentRequestId, method: &str) -> OutgoingFrame {
     let error = acp::Error::new(-32601, format!("{method} is not offered"));
-    OutgoingFrame::response(
-        format!("refuse:{}", request.short()),
-        request,
-        "error",
-        &error,
-    )
+    OutgoingFrame::response(format!("refuse:{}", request.short()), request, "error", &error)
 }
 
 /// The answer to a request of the agent that we could not read.
 #[must_use]
 pub fn refuse_params(request: &AgentRequestId, why: &str) -> OutgoingFrame {
     let error = acp::Error::new(-32602, why);
-    OutgoingFrame::response(
-        format!("refuse:{}", request.short()),
-        request,
-        "error",
-        &error,
-    )
+    OutgoingFrame::response(format!("refuse:{}", request.short()), request, "error", &error)
 }
 
 fn content_block(block: &PromptBlock) -> acp::ContentBlock {
@@ -336,24 +269,14 @@ fn content_block(block: &PromptBlock) -> acp::ContentBlock {
         PromptBlock::Image { mime, base64 } => {
             acp::ContentBlock::Image(acp::ImageContent::new(base64.clone(), mime.clone()))
         }
-        PromptBlock::Resource {
-            uri,
-            mime,
-            contents,
-        } => {
+        PromptBlock::Resource { uri, mime, contents } => {
             let resource = match contents {
-                ResourceContents::Text(text) => {
-                    acp::EmbeddedResourceResource::TextResourceContents(
-                        acp::TextResourceContents::new(text.clone(), uri.clone())
-                            .mime_type(mime.clone()),
-                    )
-                }
-                ResourceContents::Base64(base64) => {
-                    acp::EmbeddedResourceResource::BlobResourceContents(
-                        acp::BlobResourceContents::new(base64.clone(), uri.clone())
-                            .mime_type(mime.clone()),
-                    )
-                }
+                ResourceContents::Text(text) => acp::EmbeddedResourceResource::TextResourceContents(
+                    acp::TextResourceContents::new(text.clone(), uri.clone()).mime_type(mime.clone()),
+                ),
+                ResourceContents::Base64(base64) => acp::EmbeddedResourceResource::BlobResourceContents(
+                    acp::BlobResourceContents::new(base64.clone(), uri.clone()).mime_type(mime.clone()),
+                ),
             };
             acp::ContentBlock::Resource(acp::EmbeddedResource::new(resource))
         }
@@ -366,27 +289,14 @@ fn mcp_servers(servers: &[McpServer]) -> Vec<acp::McpServer> {
 
 fn mcp_server(server: &McpServer) -> acp::McpServer {
     match server {
-        McpServer::Stdio {
-            name,
-            command,
-            args,
-            env,
-        } => {
-            let env = env
-                .iter()
-                .map(|(name, value)| acp::EnvVariable::new(name.clone(), value.clone()))
-                .collect();
-            let server = acp::McpServerStdio::new(name.clone(), command.clone())
-                .args(args.clone())
-                .env(env);
+        McpServer::Stdio { name, command, args, env } => {
+            let env = env.iter().map(|(name, value)| acp::EnvVariable::new(name.clone(), value.clone())).collect();
+            let server = acp::McpServerStdio::new(name.clone(), command.clone()).args(args.clone()).env(env);
             acp::McpServer::Stdio(server)
         }
         McpServer::Http { name, url, headers } => {
-            let headers = headers
-                .iter()
-                .map(|(name, value)| acp::HttpHeader::new(name.clone(), value.clone()));
-            let server =
-                acp::McpServerHttp::new(name.clone(), url.clone()).headers(headers.collect());
+            let headers = headers.iter().map(|(name, value)| acp::HttpHeader::new(name.clone(), value.clone()));
+            let server = acp::McpServerHttp::new(name.clone(), url.clone()).headers(headers.collect());
             acp::McpServer::Http(server)
         }
     }
@@ -404,9 +314,7 @@ mod tests {
     }
 
     fn turn() -> TurnId {
-        "0199d6a0-0000-7000-8000-000000000001"
-            .parse()
-            .expect("a uuid")
+        "0199d6a0-0000-7000-8000-000000000001".parse().expect("a uuid")
     }
 
     #[test]
@@ -422,28 +330,17 @@ mod tests {
         assert_eq!(capabilities["fs"]["readTextFile"], false);
         assert_eq!(capabilities["fs"]["writeTextFile"], false);
         assert_eq!(capabilities["terminal"], false);
-        assert_eq!(
-            capabilities["_meta"]["jetbrains"]["air"]["capabilities"],
-            json!(["sessionFailure"])
-        );
+        assert_eq!(capabilities["_meta"]["jetbrains"]["air"]["capabilities"], json!(["sessionFailure"]));
     }
 
     #[test]
     fn requests_carry_their_meaning_in_their_id() {
-        let servers = [McpServer::Http {
-            name: "h".into(),
-            url: "http://x".into(),
-            headers: vec![],
-        }];
+        let servers = [McpServer::Http { name: "h".into(), url: "http://x".into(), headers: vec![] }];
         for (frame, id, method) in [
             (authenticate(2, "key"), "auth:2", "authenticate"),
             (new_session("/w", &servers), "open:new", "session/new"),
             (load_session("n", "/w", &[]), "open:load", "session/load"),
-            (
-                resume_session("n", "/w", &[]),
-                "open:resume",
-                "session/resume",
-            ),
+            (resume_session("n", "/w", &[]), "open:resume", "session/resume"),
             (fork_session("n", "/w", &[]), "open:fork", "session/fork"),
             (list_sessions(1, Some("/w"), None), "list:1", "session/list"),
             (close_session("n"), "close", "session/close"),
@@ -467,10 +364,7 @@ mod tests {
     fn a_prompt_holds_its_blocks() {
         let blocks = [
             PromptBlock::Text("two\nlines".into()),
-            PromptBlock::Image {
-                mime: "image/png".into(),
-                base64: "AA==".into(),
-            },
+            PromptBlock::Image { mime: "image/png".into(), base64: "AA==".into() },
             PromptBlock::Resource {
                 uri: "a.txt".into(),
                 mime: "text/plain".into(),
@@ -481,14 +375,8 @@ mod tests {
         assert_eq!(message["id"], format!("turn:{}", turn()));
         let prompt = &message["params"]["prompt"];
         assert_eq!(prompt[0], json!({"type": "text", "text": "two\nlines"}));
-        assert_eq!(
-            prompt[1],
-            json!({"type": "image", "mimeType": "image/png", "data": "AA=="})
-        );
-        assert_eq!(
-            prompt[2]["resource"],
-            json!({"uri": "a.txt", "mimeType": "text/plain", "text": "hi"})
-        );
+        assert_eq!(prompt[1], json!({"type": "image", "mimeType": "image/png", "data": "AA=="}));
+        assert_eq!(prompt[2]["resource"], json!({"uri": "a.txt", "mimeType": "text/plain", "text": "hi"}));
     }
 
     #[test]
@@ -510,23 +398,14 @@ mod tests {
              \"result\":{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"yes\"}}}\n"
         );
         let cancelled = answer_permission(&request, PermissionAnswer::Cancelled);
-        assert_eq!(
-            line(&cancelled)["result"],
-            json!({"outcome": {"outcome": "cancelled"}})
-        );
+        assert_eq!(line(&cancelled)["result"], json!({"outcome": {"outcome": "cancelled"}}));
         assert_eq!(chosen.id, cancelled.id, "the keeper writes one of them");
-        assert_eq!(
-            line(&refuse(&request, "fs/read_text_file"))["error"]["code"],
-            -32601
-        );
+        assert_eq!(line(&refuse(&request, "fs/read_text_file"))["error"]["code"], -32601);
     }
 
     #[test]
     fn a_switch_is_a_boolean() {
         let message = line(&set_config_option(1, "n", "web", ConfigValue::Switch(true)));
-        assert_eq!(
-            message["params"],
-            json!({"sessionId": "n", "configId": "web", "type": "boolean", "value": true})
-        );
+        assert_eq!(message["params"], json!({"sessionId": "n", "configId": "web", "type": "boolean", "value": true}));
     }
 }

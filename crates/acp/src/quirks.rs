@@ -31,11 +31,7 @@ pub struct Quirks {
 
 impl Default for Quirks {
     fn default() -> Self {
-        let words = |list: &[&str]| {
-            list.iter()
-                .map(|word| (*word).to_owned())
-                .collect::<Vec<_>>()
-        };
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let kinds = [
             ("limit", FailureKind::Limited),
             ("rate_limit", FailureKind::Limited),
@@ -54,10 +50,7 @@ impl Default for Quirks {
             })),
             failure_pointers: words(&["/_meta/jetbrains/air/sessionFailure"]),
             kind_pointers: words(&["/errorKind", "/category", "/kind"]),
-            kinds: kinds
-                .into_iter()
-                .map(|(word, kind)| (word.to_owned(), kind))
-                .collect(),
+            kinds: kinds.into_iter().map(|(word, kind)| (word.to_owned(), kind)).collect(),
             retry_pointers: words(&["/resetsAt", "/retryAt", "/resets_at"]),
             unknown_session: words(&[
                 "not found",
@@ -67,12 +60,7 @@ impl Default for Quirks {
                 "does not exist",
                 "no rollout",
             ]),
-            session_in_use: words(&[
-                "thread_active_writer",
-                "already open",
-                "in use",
-                "active writer",
-            ]),
+            session_in_use: words(&["thread_active_writer", "already open", "in use", "active writer"]),
         }
     }
 }
@@ -80,45 +68,26 @@ impl Default for Quirks {
 impl Quirks {
     /// The failure that an answer hides, if it does. A mere warning is none.
     pub(crate) fn hidden_failure<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
-        self.trouble(answer)
-            .find(|trouble| trouble.get("severity").and_then(Value::as_str) != Some("warning"))
+        self.trouble(answer).find(|trouble| trouble.get("severity").and_then(Value::as_str) != Some("warning"))
     }
 
     /// Failures and warnings in the meta data of an answer or an update.
     pub(crate) fn trouble<'a>(&self, message: &'a Value) -> impl Iterator<Item = &'a Value> {
-        self.failure_pointers
-            .iter()
-            .filter_map(|pointer| message.pointer(pointer))
-            .filter(|trouble| !trouble.is_null())
+        self.failure_pointers.iter().filter_map(|pointer| message.pointer(pointer)).filter(|trouble| !trouble.is_null())
     }
 
     /// What kind of failure the details speak of.
     pub(crate) fn kind_of(&self, details: &Value) -> Option<FailureKind> {
-        let words = self
-            .kind_pointers
-            .iter()
-            .filter_map(|pointer| details.pointer(pointer)?.as_str());
-        words
-            .filter_map(|word| self.kinds.iter().find(|(known, _)| known == word))
-            .map(|(_, kind)| *kind)
-            .next()
+        let words = self.kind_pointers.iter().filter_map(|pointer| details.pointer(pointer)?.as_str());
+        words.filter_map(|word| self.kinds.iter().find(|(known, _)| known == word)).map(|(_, kind)| *kind).next()
     }
 
     /// When a limit will be lifted, if the details say so.
     pub(crate) fn retry_at(&self, details: &Value) -> Option<Timestamp> {
         // A count above this is milliseconds: as seconds it would lie thousands of years ahead.
         const SECONDS_END: i64 = 100_000_000_000;
-        let count = self
-            .retry_pointers
-            .iter()
-            .find_map(|pointer| details.pointer(pointer)?.as_i64())?;
-        (count > 0).then(|| {
-            Timestamp::from_millis(if count < SECONDS_END {
-                count * 1000
-            } else {
-                count
-            })
-        })
+        let count = self.retry_pointers.iter().find_map(|pointer| details.pointer(pointer)?.as_i64())?;
+        (count > 0).then(|| Timestamp::from_millis(if count < SECONDS_END { count * 1000 } else { count }))
     }
 
     pub(crate) fn says_unknown_session(&self, message: &str) -> bool {

@@ -105,18 +105,12 @@ impl FromStr for RequestId {
             _ => return Err(foreign()),
         };
         // One id, one spelling: `auth:01` or `init:x` were never written by us.
-        if id.to_string() == text {
-            Ok(id)
-        } else {
-            Err(foreign())
-        }
+        if id.to_string() == text { Ok(id) } else { Err(foreign()) }
     }
 }
 
 fn opening(word: &str) -> Option<Opening> {
-    [Opening::New, Opening::Load, Opening::Resume, Opening::Fork]
-        .into_iter()
-        .find(|opening| opening.word() == word)
+    [Opening::New, Opening::Load, Opening::Resume, Opening::Fork].into_iter().find(|opening| opening.word() == word)
 }
 
 /// The id of a request that an agent makes of us: a JSON number or string, kept as the agent wrote it.
@@ -182,19 +176,8 @@ mod tests {
 
     #[test]
     fn foreign_ids_are_refused() {
-        for text in [
-            "",
-            "1",
-            "init:",
-            "init:x",
-            "open",
-            "open:gone",
-            "auth:",
-            "auth:01",
-            "turn:7",
-            "TURN:",
-            "cancel:1",
-        ] {
+        for text in ["", "1", "init:", "init:x", "open", "open:gone", "auth:", "auth:01", "turn:7", "TURN:", "cancel:1"]
+        {
             assert!(text.parse::<RequestId>().is_err(), "{text}");
         }
     }

@@ -12,8 +12,7 @@ use throughline_model::turn::{StopReason, Usage};
 
 use super::{Assembler, Phase, settings};
 use crate::happening::{
-    AuthMethod, FailureKind, Happening, Initialized, NativeSession, OpenFailure, RpcError, TurnEnd,
-    TurnFailure,
+    AuthMethod, FailureKind, Happening, Initialized, NativeSession, OpenFailure, RpcError, TurnEnd, TurnFailure,
 };
 use crate::request_id::{Opening, RequestId};
 
@@ -28,27 +27,19 @@ impl Assembler {
         match id {
             RequestId::Init => {
                 let happening = outcome.and_then(|answer| initialized(&answer));
-                self.out.push(
-                    happening.map_or_else(Happening::InitializeFailed, Happening::Initialized),
-                );
+                self.out.push(happening.map_or_else(Happening::InitializeFailed, Happening::Initialized));
             }
             RequestId::Open(opening) => self.opened(opening, outcome),
             RequestId::Turn(turn) => self.turn_answered(turn, outcome),
             RequestId::List(page) => self.listed(page, outcome),
             RequestId::Configure(_) => {
-                let options = outcome
-                    .as_ref()
-                    .map(|answer| settings::options_of(&value(answer)));
+                let options = outcome.as_ref().map(|answer| settings::options_of(&value(answer)));
                 if let Some(options) = options.ok().filter(|options| !options.is_empty()) {
-                    self.out
-                        .push(Happening::SettingsChanged(settings::from_options(options)));
+                    self.out.push(Happening::SettingsChanged(settings::from_options(options)));
                 }
                 self.done(id, outcome);
             }
-            RequestId::Auth(_)
-            | RequestId::Close
-            | RequestId::SetMode(_)
-            | RequestId::SetModel(_) => {
+            RequestId::Auth(_) | RequestId::Close | RequestId::SetMode(_) | RequestId::SetModel(_) => {
                 self.done(id, outcome);
             }
         }
@@ -63,23 +54,14 @@ impl Assembler {
 
     fn opened(&mut self, opening: Opening, outcome: Outcome) {
         self.finish_all();
-        let failed = |kind, error| Happening::OpenFailed {
-            opening,
-            kind,
-            error,
-        };
+        let failed = |kind, error| Happening::OpenFailed { opening, kind, error };
         let answer = match outcome {
             Ok(answer) => value(&answer),
             Err(error) => {
-                return self
-                    .out
-                    .push(failed(self.open_failure(opening, &error), error));
+                return self.out.push(failed(self.open_failure(opening, &error), error));
             }
         };
-        let native = answer
-            .get("sessionId")
-            .and_then(Value::as_str)
-            .map(ToOwned::to_owned);
+        let native = answer.get("sessionId").and_then(Value::as_str).map(ToOwned::to_owned);
         let names_it = matches!(opening, Opening::New | Opening::Fork);
         if names_it && native.is_none() {
             let error = RpcError::new(0, "the agent opened a session and did not say which");
@@ -92,11 +74,7 @@ impl Assembler {
         if matches!(self.phase, Phase::Opening(_)) {
             self.phase = Phase::Opened(opening);
         }
-        self.out.push(Happening::Opened {
-            opening,
-            native,
-            settings: settings::from_answer(&answer),
-        });
+        self.out.push(Happening::Opened { opening, native, settings: settings::from_answer(&answer) });
     }
 
     fn open_failure(&self, opening: Opening, error: &RpcError) -> OpenFailure {
@@ -122,18 +100,14 @@ impl Assembler {
         }
         let outcome = match outcome {
             Ok(answer) => self.turn_end(&value(&answer)),
-            Err(error) if error.code == REQUEST_CANCELLED => Ok(TurnEnd {
-                stop_reason: StopReason::Cancelled,
-                usage: None,
-            }),
+            Err(error) if error.code == REQUEST_CANCELLED => {
+                Ok(TurnEnd { stop_reason: StopReason::Cancelled, usage: None })
+            }
             Err(error) => Err(TurnFailure {
                 kind: self.failure_kind(&error),
                 code: error.code,
                 message: error.in_words(),
-                retry_at: error
-                    .data
-                    .as_ref()
-                    .and_then(|data| self.quirks.retry_at(data)),
+                retry_at: error.data.as_ref().and_then(|data| self.quirks.retry_at(data)),
             }),
         };
         self.out.push(Happening::TurnAnswered { turn, outcome });
@@ -141,9 +115,7 @@ impl Assembler {
 
     fn turn_end(&self, answer: &Value) -> Result<TurnEnd, TurnFailure> {
         if let Some(failure) = self.quirks.hidden_failure(answer) {
-            let words = ["title", "message", "details"]
-                .iter()
-                .find_map(|name| failure.get(name)?.as_str());
+            let words = ["title", "message", "details"].iter().find_map(|name| failure.get(name)?.as_str());
             return Err(TurnFailure {
                 kind: self.quirks.kind_of(failure).unwrap_or(FailureKind::Failed),
                 code: 0,
@@ -159,10 +131,7 @@ impl Assembler {
             Some("cancelled") => StopReason::Cancelled,
             _ => StopReason::Other,
         };
-        let usage = answer
-            .get("usage")
-            .and_then(|usage| acp::Usage::deserialize(usage).ok())
-            .map(turn_usage);
+        let usage = answer.get("usage").and_then(|usage| acp::Usage::deserialize(usage).ok()).map(turn_usage);
         Ok(TurnEnd { stop_reason, usage })
     }
 
@@ -170,18 +139,13 @@ impl Assembler {
         if error.code == AUTH_REQUIRED {
             return FailureKind::Auth;
         }
-        error
-            .data
-            .as_ref()
-            .and_then(|data| self.quirks.kind_of(data))
-            .unwrap_or(FailureKind::Failed)
+        error.data.as_ref().and_then(|data| self.quirks.kind_of(data)).unwrap_or(FailureKind::Failed)
     }
 
     fn listed(&mut self, page: u64, outcome: Outcome) {
         let id = RequestId::List(page);
         let listed = outcome.and_then(|answer| {
-            serde_json::from_str::<acp::ListSessionsResponse>(answer.get())
-                .map_err(|error| unreadable(&error))
+            serde_json::from_str::<acp::ListSessionsResponse>(answer.get()).map_err(|error| unreadable(&error))
         });
         self.out.push(match listed {
             Ok(listed) => Happening::Listed {
@@ -204,21 +168,14 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
 }
 
 fn initialized(answer: &RawValue) -> Result<Initialized, RpcError> {
-    let answer: acp::InitializeResponse =
-        serde_json::from_str(answer.get()).map_err(|error| unreadable(&error))?;
+    let answer: acp::InitializeResponse = serde_json::from_str(answer.get()).map_err(|error| unreadable(&error))?;
     if answer.protocol_version != ProtocolVersion::V1 {
         let version = answer.protocol_version;
-        return Err(RpcError::new(
-            0,
-            format!("the agent speaks ACP {version}, and we speak 1"),
-        ));
+        return Err(RpcError::new(0, format!("the agent speaks ACP {version}, and we speak 1")));
     }
     let offers = answer.agent_capabilities;
     let session = offers.session_capabilities;
-    let agent = answer.agent_info.map(|info| AgentDescription {
-        name: info.name,
-        version: info.version,
-    });
+    let agent = answer.agent_info.map(|info| AgentDescription { name: info.name, version: info.version });
     Ok(Initialized {
         agent: agent.unwrap_or_default(),
         capabilities: Capabilities {

@@ -20,15 +20,9 @@ use super::{Assembler, Position};
 use crate::happening::{Happening, Live, LiveKind, Reason};
 
 /// Calls that are kept in mind for late updates, and of how much text.
-const KEPT: Bound = Bound {
-    calls: 1024,
-    bytes: 8 << 20,
-};
+const KEPT: Bound = Bound { calls: 1024, bytes: 8 << 20 };
 /// Calls that are kept in mind although they are not ended, and of how much text.
-const OPEN: Bound = Bound {
-    calls: 4096,
-    bytes: 64 << 20,
-};
+const OPEN: Bound = Bound { calls: 4096, bytes: 64 << 20 };
 
 #[derive(Clone, Copy)]
 struct Bound {
@@ -75,11 +69,7 @@ pub(super) struct Call {
 
 impl Call {
     fn item(&self) -> Item {
-        Item {
-            id: self.item,
-            turn: self.turn,
-            body: ItemBody::ToolCall(self.body.clone()),
-        }
+        Item { id: self.item, turn: self.turn, body: ItemBody::ToolCall(self.body.clone()) }
     }
 
     pub(super) fn output(&self) -> &str {
@@ -88,11 +78,7 @@ impl Call {
 
     fn bytes(&self) -> usize {
         let texts = [&self.body.input, &self.body.output].into_iter().flatten();
-        let changes = self
-            .body
-            .changes
-            .iter()
-            .flat_map(|change| change.before.iter().chain([&change.after]));
+        let changes = self.body.changes.iter().flat_map(|change| change.before.iter().chain([&change.after]));
         texts.chain(changes).map(|text| text.head().len()).sum()
     }
 }
@@ -112,12 +98,7 @@ impl Calls {
     /// The calls on record, at the time of a turn or between turns.
     pub(super) fn from_record(items: Vec<Item>, now: Option<TurnId>) -> Self {
         let mut calls = Self::default();
-        for Item {
-            id: item,
-            turn,
-            body,
-        } in items
-        {
+        for Item { id: item, turn, body } in items {
             let ItemBody::ToolCall(body) = body else {
                 continue;
             };
@@ -145,14 +126,10 @@ impl Calls {
 
     /// The latest offset, not after `safe`, from which on every call can be read again as a whole.
     pub(super) fn safe(&self, mut safe: u64) -> u64 {
-        let spans = || {
-            self.calls
-                .iter()
-                .filter_map(|call| call.span.map(|(first, last)| (call.open, first, last)))
-        };
-        while let Some(cut) = spans().find_map(|(open, first, last)| {
-            (first < safe && (open || safe <= last)).then_some(first)
-        }) {
+        let spans = || self.calls.iter().filter_map(|call| call.span.map(|(first, last)| (call.open, first, last)));
+        while let Some(cut) =
+            spans().find_map(|(open, first, last)| (first < safe && (open || safe <= last)).then_some(first))
+        {
             safe = cut;
         }
         safe
@@ -166,16 +143,13 @@ impl Calls {
     }
 
     pub(super) fn so_far(&self) -> impl Iterator<Item = Live> + '_ {
-        self.calls
-            .iter()
-            .filter(|call| call.grown)
-            .map(|call| Live {
-                item: call.item,
-                turn: call.turn,
-                kind: LiveKind::ToolOutput,
-                at: 0,
-                text: call.output().to_owned(),
-            })
+        self.calls.iter().filter(|call| call.grown).map(|call| Live {
+            item: call.item,
+            turn: call.turn,
+            kind: LiveKind::ToolOutput,
+            at: 0,
+            text: call.output().to_owned(),
+        })
     }
 
     /// Lets go of the calls that are not ended; gives those that have more than is on record.
@@ -192,10 +166,7 @@ impl Calls {
     }
 
     fn latest(&mut self, name: &str) -> Option<&mut Call> {
-        self.calls
-            .iter_mut()
-            .rev()
-            .find(|call| call.body.call == name)
+        self.calls.iter_mut().rev().find(|call| call.body.call == name)
     }
 
     /// Forgets the oldest calls: first those that nothing is expected of, in need the others as well. Gives
@@ -256,10 +227,7 @@ impl Assembler {
         });
         if is_new {
             let item = self.id_of_call(form, &name)?;
-            let (source, span) = (
-                OutputSource::Raw,
-                Some((self.position.line, self.position.line)),
-            );
+            let (source, span) = (OutputSource::Raw, Some((self.position.line, self.position.line)));
             self.calls.calls.push_back(Call {
                 item,
                 turn,

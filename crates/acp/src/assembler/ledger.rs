@@ -18,11 +18,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn new(earlier: Option<HashSet<ItemId>>, current: &[Item]) -> Self {
-        let mut ledger = Self {
-            earlier,
-            recorded: HashSet::new(),
-            order: VecDeque::new(),
-        };
+        let mut ledger = Self { earlier, recorded: HashSet::new(), order: VecDeque::new() };
         for item in current {
             ledger.add(item.id);
         }
@@ -43,17 +39,11 @@ impl Ledger {
 
     /// Whether an item of this id is on record.
     pub(super) fn is_taken(&self, id: ItemId) -> bool {
-        self.recorded.contains(&id)
-            || self
-                .earlier
-                .as_ref()
-                .is_some_and(|earlier| earlier.contains(&id))
+        self.recorded.contains(&id) || self.earlier.as_ref().is_some_and(|earlier| earlier.contains(&id))
     }
 
     /// Whether an item of this id is from before this process. Assumed where nobody has said.
     pub(super) fn was_earlier(&self, id: ItemId) -> bool {
-        self.earlier
-            .as_ref()
-            .is_none_or(|earlier| earlier.contains(&id))
+        self.earlier.as_ref().is_none_or(|earlier| earlier.contains(&id))
     }
 }

@@ -67,22 +67,11 @@ struct Attachment {
 impl OpenMessage {
     pub(super) fn so_far(&self) -> Option<Live> {
         let kind = self.voice.live_kind()?;
-        Some(Live {
-            item: self.item,
-            turn: self.turn,
-            kind,
-            at: 0,
-            text: self.text.clone(),
-        })
+        Some(Live { item: self.item, turn: self.turn, kind, at: 0, text: self.text.clone() })
     }
 
     fn bytes(&self) -> usize {
-        self.text.len()
-            + self
-                .attachments
-                .iter()
-                .map(|attached| attached.bytes.len())
-                .sum::<usize>()
+        self.text.len() + self.attachments.iter().map(|attached| attached.bytes.len()).sum::<usize>()
     }
 
     /// Takes a block in; says what text it added.
@@ -90,12 +79,8 @@ impl OpenMessage {
         let added = match block {
             acp::ContentBlock::Text(text) => text.text,
             acp::ContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
-            acp::ContentBlock::Image(image) => {
-                self.attach_base64(image.mime_type, image.uri, &image.data)
-            }
-            acp::ContentBlock::Audio(audio) => {
-                self.attach_base64(audio.mime_type, None, &audio.data)
-            }
+            acp::ContentBlock::Image(image) => self.attach_base64(image.mime_type, image.uri, &image.data),
+            acp::ContentBlock::Audio(audio) => self.attach_base64(audio.mime_type, None, &audio.data),
             acp::ContentBlock::Resource(resource) => self.attach_resource(resource.resource),
             _ => String::new(),
         };
@@ -110,9 +95,7 @@ impl OpenMessage {
                 self.attach(mime, Some(text.uri), text.text.into_bytes())
             }
             acp::EmbeddedResourceResource::BlobResourceContents(blob) => {
-                let mime = blob
-                    .mime_type
-                    .unwrap_or_else(|| "application/octet-stream".to_owned());
+                let mime = blob.mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
                 self.attach_base64(mime, Some(blob.uri), &blob.blob)
             }
             _ => String::new(),
@@ -132,27 +115,13 @@ impl OpenMessage {
         if self.voice != Voice::Agent {
             return format!("[{mime}]");
         }
-        let sha256 = Sha256::digest(&bytes)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let blob = BlobRef {
-            sha256,
-            bytes: bytes.len() as u64,
-        };
+        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let blob = BlobRef { sha256, bytes: bytes.len() as u64 };
         let block = if mime.starts_with("image/") {
-            ContentBlock::Image {
-                blob: blob.clone(),
-                mime,
-                name,
-            }
+            ContentBlock::Image { blob: blob.clone(), mime, name }
         } else {
             let name = name.unwrap_or_else(|| "attachment".to_owned());
-            ContentBlock::File {
-                blob: blob.clone(),
-                mime,
-                name,
-            }
+            ContentBlock::File { blob: blob.clone(), mime, name }
         };
         self.attachments.push(Attachment { block, blob, bytes });
         String::new()
@@ -164,11 +133,7 @@ impl Assembler {
         let Ok(chunk) = serde_json::from_str::<acp::ContentChunk>(update.get()) else {
             return self.unknown(update);
         };
-        let name = chunk
-            .message_id
-            .as_ref()
-            .map(ToString::to_string)
-            .filter(|name| !name.is_empty());
+        let name = chunk.message_id.as_ref().map(ToString::to_string).filter(|name| !name.is_empty());
         let named = name.as_deref().map(|name| self.id_of(voice.word(), name));
         if self.passes_replay(named) {
             return;
@@ -177,8 +142,7 @@ impl Assembler {
             self.finish_message();
             return self.out.push(Happening::Passed(Reason::Echo));
         }
-        let question = [outer, chunk.meta.as_ref()].into_iter().flatten().any(asks)
-            || block_asks(&chunk.content);
+        let question = [outer, chunk.meta.as_ref()].into_iter().flatten().any(asks) || block_asks(&chunk.content);
         self.open_message(voice, name, named);
         let Some(open) = &mut self.message else {
             return;
@@ -194,9 +158,10 @@ impl Assembler {
 
     /// Makes sure that the open message is the one that a chunk belongs to.
     fn open_message(&mut self, voice: Voice, name: Option<String>, named: Option<ItemId>) {
-        let goes_on = self.message.as_ref().is_some_and(|open| {
-            open.voice == voice && open.name == name && open.bytes() < self.limits.text_bytes
-        });
+        let goes_on = self
+            .message
+            .as_ref()
+            .is_some_and(|open| open.voice == voice && open.name == name && open.bytes() < self.limits.text_bytes);
         if goes_on {
             return;
         }
@@ -232,25 +197,14 @@ impl Assembler {
         }
         let text = open.text.into();
         let body = match open.voice {
-            Voice::Agent => ItemBody::Message {
-                text,
-                attachments,
-                question: open.question,
-            },
+            Voice::Agent => ItemBody::Message { text, attachments, question: open.question },
             Voice::Thought => ItemBody::Thought { text },
             Voice::Person => {
                 let text = text.head().to_owned();
-                return self.out.push(Happening::Retold {
-                    item: open.item,
-                    text,
-                });
+                return self.out.push(Happening::Retold { item: open.item, text });
             }
         };
-        self.record(Item {
-            id: open.item,
-            turn: open.turn,
-            body,
-        });
+        self.record(Item { id: open.item, turn: open.turn, body });
     }
 
     /// Keeps an update whose kind or form this version does not know.
@@ -263,9 +217,7 @@ impl Assembler {
 
 /// Whether a message is marked as a question that the agent waits on.
 fn asks(meta: &acp::Meta) -> bool {
-    meta.get("throughline")
-        .and_then(|ours| ours.get("question"))
-        == Some(&Value::Bool(true))
+    meta.get("throughline").and_then(|ours| ours.get("question")) == Some(&Value::Bool(true))
 }
 
 fn block_asks(block: &acp::ContentBlock) -> bool {

@@ -56,26 +56,15 @@ impl Patch {
         // `tool_call` has no way to say that a list is empty on purpose.
         let given = |empty: bool| form != Form::Announced || !empty;
         let paths = |locations: Vec<acp::ToolCallLocation>| {
-            locations
-                .into_iter()
-                .map(|location| location.path.to_string_lossy().into_owned())
-                .collect()
+            locations.into_iter().map(|location| location.path.to_string_lossy().into_owned()).collect()
         };
         Some(Self {
             call: update.tool_call_id.to_string(),
             title: fields.title,
-            tool: verbatim
-                .kind
-                .and_then(|kind| serde_json::from_str(kind.get()).ok()),
+            tool: verbatim.kind.and_then(|kind| serde_json::from_str(kind.get()).ok()),
             status: fields.status.and_then(status),
-            content: fields
-                .content
-                .filter(|content| given(content.is_empty()))
-                .map(contents),
-            locations: fields
-                .locations
-                .filter(|locations| given(locations.is_empty()))
-                .map(paths),
+            content: fields.content.filter(|content| given(content.is_empty())).map(contents),
+            locations: fields.locations.filter(|locations| given(locations.is_empty())).map(paths),
             input: verbatim.raw_input.map(|raw| raw.get().to_owned()),
             raw_output: verbatim.raw_output.map(raw_text),
             printed: update.meta.as_ref().and_then(printed),
@@ -86,18 +75,12 @@ impl Patch {
         let body = &mut call.body;
         let ended = body.status.ended();
         let mut durable = set(&mut body.title, self.title) | set(&mut body.tool, self.tool);
-        durable |= set(
-            &mut body.status,
-            self.status.filter(|new| new.ended() || !ended),
-        );
+        durable |= set(&mut body.status, self.status.filter(|new| new.ended() || !ended));
         durable |= set(&mut body.locations, self.locations);
         durable |= set(&mut body.input, self.input.map(|input| Some(input.into())));
         let mut output = None;
         if let Some((text, changes)) = self.content {
-            durable |= set(
-                &mut body.changes,
-                Some(changes).filter(|changes| !changes.is_empty()),
-            );
+            durable |= set(&mut body.changes, Some(changes).filter(|changes| !changes.is_empty()));
             if !text.is_empty() {
                 output = Some(Some(text));
                 call.source = OutputSource::Content;
@@ -123,10 +106,7 @@ impl Patch {
             let from = append(call, &printed);
             output_from = output_from.or(from);
         }
-        Merged {
-            durable,
-            output_from,
-        }
+        Merged { durable, output_from }
     }
 }
 
@@ -149,9 +129,7 @@ fn append(call: &mut Call, printed: &str) -> Option<usize> {
 }
 
 fn printed(meta: &acp::Meta) -> Option<String> {
-    let data = PRINTED
-        .iter()
-        .find_map(|key| meta.get(*key)?.get("data")?.as_str())?;
+    let data = PRINTED.iter().find_map(|key| meta.get(*key)?.get("data")?.as_str())?;
     (!data.is_empty()).then(|| data.to_owned())
 }
 

@@ -37,16 +37,10 @@ impl Assembler {
         }
         self.finish_message();
         let asked = serde_json::from_str::<Asked<'_>>(params.get()).ok();
-        let patch = asked
-            .as_ref()
-            .and_then(|asked| Patch::read(asked.tool_call, Form::Asked));
+        let patch = asked.as_ref().and_then(|asked| Patch::read(asked.tool_call, Form::Asked));
         let (Some(asked), Some(patch)) = (asked, patch) else {
-            self.note(
-                NoteKind::Refused,
-                format!("session/request_permission {params}"),
-            );
-            let reply =
-                outgoing::refuse_params(request, "the request names no tool call or no options");
+            self.note(NoteKind::Refused, format!("session/request_permission {params}"));
+            let reply = outgoing::refuse_params(request, "the request names no tool call or no options");
             return self.out.push(Happening::Reply(reply));
         };
         let options = asked.options.into_iter().map(|option| ApprovalOption {
@@ -59,13 +53,7 @@ impl Assembler {
         let Some(call) = self.merge(Form::Asked, patch) else {
             return;
         };
-        let ToolCall {
-            call: name,
-            title,
-            tool,
-            input,
-            ..
-        } = call.body.clone();
+        let ToolCall { call: name, title, tool, input, .. } = call.body.clone();
         // A head of the input would not be the exact thing that is asked for.
         let input = input.and_then(|input| match input {
             Text::Inline(input) => Some(input),
@@ -73,16 +61,7 @@ impl Assembler {
         });
         let item = call.item;
         let request = request.clone();
-        let asked = PermissionRequest {
-            request,
-            item,
-            turn,
-            call: name,
-            title,
-            tool,
-            input,
-            options,
-        };
+        let asked = PermissionRequest { request, item, turn, call: name, title, tool, input, options };
         self.out.push(Happening::PermissionRequested(asked));
     }
 }

@@ -16,18 +16,11 @@ pub(super) fn from_answer(answer: &Value) -> SessionSettings {
     let mut settings = SessionSettings::default();
     if let Some(models) = field::<Models>(answer, "models") {
         settings.model = Some(models.current_model_id);
-        settings.models = models
-            .available_models
-            .into_iter()
-            .map(Choice::from)
-            .collect();
+        settings.models = models.available_models.into_iter().map(Choice::from).collect();
     }
     if let Some(modes) = field::<acp::SessionModeState>(answer, "modes") {
         settings.mode = Some(modes.current_mode_id.to_string());
-        let choice = |mode: acp::SessionMode| Choice {
-            id: mode.id.to_string(),
-            name: mode.name,
-        };
+        let choice = |mode: acp::SessionMode| Choice { id: mode.id.to_string(), name: mode.name };
         settings.modes = modes.available_modes.into_iter().map(choice).collect();
     }
     take_options(&mut settings, options_of(answer));
@@ -63,10 +56,7 @@ struct Model {
 
 impl From<Model> for Choice {
     fn from(model: Model) -> Self {
-        Choice {
-            id: model.model_id,
-            name: model.name,
-        }
+        Choice { id: model.model_id, name: model.name }
     }
 }
 
@@ -77,14 +67,8 @@ fn field<T: DeserializeOwned>(answer: &Value, name: &str) -> Option<T> {
 fn take_options(settings: &mut SessionSettings, options: Vec<acp::SessionConfigOption>) {
     let options: Vec<ConfigOption> = options.into_iter().map(option).collect();
     let about = |subject: &str| {
-        let by_category = options
-            .iter()
-            .find(|option| option.category.as_deref() == Some(subject));
-        by_category.or_else(|| {
-            options
-                .iter()
-                .find(|option| option.category.is_none() && option.id == subject)
-        })
+        let by_category = options.iter().find(|option| option.category.as_deref() == Some(subject));
+        by_category.or_else(|| options.iter().find(|option| option.category.is_none() && option.id == subject))
     };
     if let Some(model) = about("model") {
         settings.model = Some(model.current.clone());
@@ -99,42 +83,25 @@ fn take_options(settings: &mut SessionSettings, options: Vec<acp::SessionConfigO
 }
 
 fn option(option: acp::SessionConfigOption) -> ConfigOption {
-    let category = option
-        .category
-        .and_then(|category| match serde_json::to_value(category) {
-            Ok(Value::String(word)) => Some(word),
-            _ => None,
-        });
+    let category = option.category.and_then(|category| match serde_json::to_value(category) {
+        Ok(Value::String(word)) => Some(word),
+        _ => None,
+    });
     let (current, choices) = match option.kind {
-        acp::SessionConfigKind::Select(select) => {
-            (select.current_value.to_string(), choices(select.options))
-        }
+        acp::SessionConfigKind::Select(select) => (select.current_value.to_string(), choices(select.options)),
         acp::SessionConfigKind::Boolean(switch) => (switch.current_value.to_string(), Vec::new()),
         _ => (String::new(), Vec::new()),
     };
-    ConfigOption {
-        id: option.id.to_string(),
-        name: option.name,
-        category,
-        current,
-        choices,
-    }
+    ConfigOption { id: option.id.to_string(), name: option.name, category, current, choices }
 }
 
 fn choices(options: acp::SessionConfigSelectOptions) -> Vec<Choice> {
-    let choice = |option: acp::SessionConfigSelectOption| Choice {
-        id: option.value.to_string(),
-        name: option.name,
-    };
+    let choice = |option: acp::SessionConfigSelectOption| Choice { id: option.value.to_string(), name: option.name };
     match options {
-        acp::SessionConfigSelectOptions::Ungrouped(options) => {
-            options.into_iter().map(choice).collect()
+        acp::SessionConfigSelectOptions::Ungrouped(options) => options.into_iter().map(choice).collect(),
+        acp::SessionConfigSelectOptions::Grouped(groups) => {
+            groups.into_iter().flat_map(|group| group.options).map(choice).collect()
         }
-        acp::SessionConfigSelectOptions::Grouped(groups) => groups
-            .into_iter()
-            .flat_map(|group| group.options)
-            .map(choice)
-            .collect(),
         _ => Vec::new(),
     }
 }

@@ -40,19 +40,10 @@ struct Kind<'a> {
 
 impl Assembler {
     pub(super) fn updated(&mut self, params: &RawValue) {
-        let Ok(Params {
-            session_id,
-            update,
-            meta,
-        }) = serde_json::from_str(params.get())
-        else {
+        let Ok(Params { session_id, update, meta }) = serde_json::from_str(params.get()) else {
             return self.unknown(params);
         };
-        if self
-            .native
-            .as_deref()
-            .is_some_and(|native| native != session_id)
-        {
+        if self.native.as_deref().is_some_and(|native| native != session_id) {
             return self.note(NoteKind::UnknownUpdate, params.get().to_owned());
         }
         let Ok(Kind { session_update }) = serde_json::from_str(update.get()) else {
@@ -115,10 +106,7 @@ impl Assembler {
 }
 
 fn commands(update: acp::AvailableCommandsUpdate) -> Happening {
-    let choice = |command: acp::AvailableCommand| Choice {
-        id: command.name,
-        name: command.description,
-    };
+    let choice = |command: acp::AvailableCommand| Choice { id: command.name, name: command.description };
     Happening::Commands(update.available_commands.into_iter().map(choice).collect())
 }
 
@@ -126,9 +114,7 @@ fn usage(update: acp::UsageUpdate) -> Happening {
     Happening::UsageChanged(Usage {
         context_tokens: Some(update.used),
         context_limit: Some(update.size),
-        cost: update
-            .cost
-            .map(|cost| format!("{} {}", cost.amount, cost.currency)),
+        cost: update.cost.map(|cost| format!("{} {}", cost.amount, cost.currency)),
         ..Usage::default()
     })
 }
@@ -144,9 +130,5 @@ fn plan_entry(entry: acp::PlanEntry) -> PlanEntry {
         acp::PlanEntryStatus::Completed => PlanStatus::Completed,
         _ => PlanStatus::Pending,
     };
-    PlanEntry {
-        content: entry.content,
-        priority,
-        status,
-    }
+    PlanEntry { content: entry.content, priority, status }
 }

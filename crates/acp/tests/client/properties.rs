@@ -38,30 +38,15 @@ impl Frame {
             fields["_meta"] = json!({"terminal_output_delta": {"data": text}});
         }
         let id = format!("c{}", self.call);
-        if self.announced {
-            call(&id, fields)
-        } else {
-            call_update(&id, fields)
-        }
+        if self.announced { call(&id, fields) } else { call_update(&id, fields) }
     }
 }
 
 fn frame() -> impl Strategy<Value = Frame> {
     let status = prop::sample::select(vec!["pending", "in_progress", "completed", "failed"]);
-    let texts = (
-        prop::option::of("[a-c]{1,2}"),
-        prop::option::of("[x-z]{1,3}"),
-        prop::option::of("[p-r]{1,3}"),
-    );
+    let texts = (prop::option::of("[a-c]{1,2}"), prop::option::of("[x-z]{1,3}"), prop::option::of("[p-r]{1,3}"));
     (0..3u8, any::<bool>(), prop::option::of(status), texts).prop_map(
-        |(call, announced, status, (title, output, printed))| Frame {
-            call,
-            announced,
-            title,
-            status,
-            output,
-            printed,
-        },
+        |(call, announced, status, (title, output, printed))| Frame { call, announced, title, status, output, printed },
     )
 }
 
@@ -258,30 +243,13 @@ fn tree() -> impl Strategy<Value = Value> + Clone {
 
 /// Bytes, JSON, and messages that are nearly right.
 fn any_line() -> impl Strategy<Value = Vec<u8>> {
-    let methods = prop::sample::select(vec![
-        "session/update",
-        "session/request_permission",
-        "$/cancel_request",
-        "x",
-    ]);
-    let ids = prop::sample::select(vec![
-        "init",
-        "open:new",
-        "open:load",
-        "list:1",
-        "configure:1",
-    ]);
-    let request = (methods.clone(), tree())
-        .prop_map(|(method, params)| json!({"id": 1, "method": method, "params": params}));
-    let notification =
-        (methods, tree()).prop_map(|(method, params)| json!({"method": method, "params": params}));
+    let methods = prop::sample::select(vec!["session/update", "session/request_permission", "$/cancel_request", "x"]);
+    let ids = prop::sample::select(vec!["init", "open:new", "open:load", "list:1", "configure:1"]);
+    let request =
+        (methods.clone(), tree()).prop_map(|(method, params)| json!({"id": 1, "method": method, "params": params}));
+    let notification = (methods, tree()).prop_map(|(method, params)| json!({"method": method, "params": params}));
     let response = (ids, tree()).prop_map(|(id, result)| json!({"id": id, "result": result}));
-    let call = tree().prop_map(|tree| {
-        call_update(
-            "c",
-            json!({"content": tree, "rawInput": tree, "status": tree}),
-        )
-    });
+    let call = tree().prop_map(|tree| call_update("c", json!({"content": tree, "rawInput": tree, "status": tree})));
     let json = prop_oneof![tree(), request, notification, response];
     let byte = any::<u8>().prop_filter("one line", |byte| *byte != b'\n');
     let text = prop_oneof![

@@ -15,10 +15,7 @@ fn durable(opening: Opening, output: &str, first: u32) -> Vec<String> {
     let mut told = Vec::new();
     for line in output.lines() {
         for happening in reader.line(line) {
-            if matches!(
-                happening,
-                Happening::Opened { .. } | Happening::TurnAnswered { .. }
-            ) {
+            if matches!(happening, Happening::Opened { .. } | Happening::TurnAnswered { .. }) {
                 reader.assembler.begin_turn(turn(next));
                 next += 1;
             }
@@ -33,10 +30,7 @@ fn durable(opening: Opening, output: &str, first: u32) -> Vec<String> {
 
 fn assert_begins(told: &[String], expected: &[&str]) {
     for (line, begin) in told.iter().zip(expected) {
-        assert!(
-            line.starts_with(begin),
-            "{line} does not begin with {begin}"
-        );
+        assert!(line.starts_with(begin), "{line} does not begin with {begin}");
     }
     assert_eq!(told.len(), expected.len(), "{told:#?}");
 }
@@ -68,28 +62,14 @@ fn codex_works_asks_edits_and_its_failures_do_not_look_like_success() {
             "turn Failed 0: ",
         ],
     );
-    assert!(
-        told[5].ends_with(r#" -> "hello-from-agent\n""#),
-        "{}",
-        told[5]
-    );
-    assert!(
-        told[13].ends_with(" changes /work/demo/edited.txt"),
-        "{}",
-        told[13]
-    );
+    assert!(told[5].ends_with(r#" -> "hello-from-agent\n""#), "{}", told[5]);
+    assert!(told[13].ends_with(" changes /work/demo/edited.txt"), "{}", told[13]);
 }
 
 #[test]
 fn codex_tells_its_past_and_it_is_not_recorded_again() {
     assert_begins(
         &durable(Opening::Load, LOAD, 6),
-        &[
-            "Initialized(",
-            "TitleChanged(",
-            "opened Load None",
-            r#"message "HISTORY user_turns=6 "#,
-            "turn EndTurn",
-        ],
+        &["Initialized(", "TitleChanged(", "opened Load None", r#"message "HISTORY user_turns=6 "#, "turn EndTurn"],
     );
 }

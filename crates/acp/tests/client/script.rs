@@ -9,23 +9,16 @@ use throughline_model::item::{Item, ItemBody};
 pub const NATIVE: &str = "native-1";
 
 pub fn session() -> RuntimeSessionId {
-    "0199d6a0-0000-7000-8000-00000000aaaa"
-        .parse()
-        .expect("a uuid")
+    "0199d6a0-0000-7000-8000-00000000aaaa".parse().expect("a uuid")
 }
 
 pub fn turn(count: u32) -> TurnId {
-    format!("0199d6a0-0000-7000-8000-{count:012}")
-        .parse()
-        .expect("a uuid")
+    format!("0199d6a0-0000-7000-8000-{count:012}").parse().expect("a uuid")
 }
 
 /// An assembler in the middle of turn 1.
 pub fn in_turn() -> Start {
-    Start {
-        native: Some(NATIVE.to_owned()),
-        ..Start::new(session(), 1, Phase::Turn(turn(1)))
-    }
+    Start { native: Some(NATIVE.to_owned()), ..Start::new(session(), 1, Phase::Turn(turn(1))) }
 }
 
 /// An assembler in another phase.
@@ -51,16 +44,13 @@ impl Spool {
     pub fn push(&mut self, line: impl Into<Vec<u8>>) {
         let line = line.into();
         let start = self.lines.last().map_or(0, |(_, end, _)| *end);
-        self.lines
-            .push((start, start + line.len() as u64 + 1, line));
+        self.lines.push((start, start + line.len() as u64 + 1, line));
     }
 
     /// Feeds what begins at an offset or later.
     pub fn feed(&self, assembler: &mut Assembler, from: u64) -> Vec<Happening> {
         let ahead = self.lines.iter().filter(|(start, ..)| *start >= from);
-        ahead
-            .flat_map(|(start, end, line)| assembler.feed(*start, *end, line))
-            .collect()
+        ahead.flat_map(|(start, end, line)| assembler.feed(*start, *end, line)).collect()
     }
 }
 
@@ -73,10 +63,7 @@ pub struct Reader {
 impl Reader {
     pub fn new(start: Start) -> Self {
         let at = start.mark.safe;
-        Self {
-            assembler: Assembler::new(start),
-            at,
-        }
+        Self { assembler: Assembler::new(start), at }
     }
 
     pub fn line(&mut self, line: impl AsRef<[u8]>) -> Vec<Happening> {
@@ -105,9 +92,7 @@ pub fn update(update: Value) -> String {
 }
 
 pub fn said(text: &str) -> String {
-    update(
-        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}),
-    )
+    update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}))
 }
 
 pub fn said_as(id: &str, text: &str) -> String {
@@ -117,15 +102,11 @@ pub fn said_as(id: &str, text: &str) -> String {
 }
 
 pub fn thought(text: &str) -> String {
-    update(
-        json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}),
-    )
+    update(json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}))
 }
 
 pub fn user(text: &str) -> String {
-    update(
-        json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": text}}),
-    )
+    update(json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": text}}))
 }
 
 /// `fields` are those of the protocol; the id and the kind of update are added.
@@ -156,10 +137,7 @@ pub fn error(id: &str, error: Value) -> String {
 }
 
 pub fn turn_done(count: u32) -> String {
-    answer(
-        &format!("turn:{}", turn(count)),
-        json!({"stopReason": "end_turn"}),
-    )
+    answer(&format!("turn:{}", turn(count)), json!({"stopReason": "end_turn"}))
 }
 
 /// The items among what happened.
@@ -192,40 +170,21 @@ fn brief_one(happening: &Happening) -> String {
             asked.call,
             asked.title,
             asked.input,
-            asked
-                .options
-                .iter()
-                .map(|option| option.id.as_str())
-                .collect::<Vec<_>>()
-                .join(",")
+            asked.options.iter().map(|option| option.id.as_str()).collect::<Vec<_>>().join(",")
         ),
-        Happening::TurnAnswered {
-            outcome: Ok(TurnEnd { stop_reason, .. }),
-            ..
-        } => format!("turn {stop_reason:?}"),
-        Happening::TurnAnswered {
-            outcome: Err(failure),
-            ..
-        } => {
-            format!(
-                "turn {:?} {}: {}",
-                failure.kind, failure.code, failure.message
-            )
+        Happening::TurnAnswered { outcome: Ok(TurnEnd { stop_reason, .. }), .. } => format!("turn {stop_reason:?}"),
+        Happening::TurnAnswered { outcome: Err(failure), .. } => {
+            format!("turn {:?} {}: {}", failure.kind, failure.code, failure.message)
         }
         Happening::Reply(frame) => {
             format!("reply {}", String::from_utf8_lossy(&frame.bytes).trim_end())
         }
         Happening::OpenFailed { kind, .. } => format!("open failed {kind:?}"),
-        Happening::Opened {
-            opening, native, ..
-        } => format!("opened {opening:?} {native:?}"),
+        Happening::Opened { opening, native, .. } => format!("opened {opening:?} {native:?}"),
         Happening::Retold { text, .. } => format!("retold {text:?}"),
         Happening::Attached { bytes, .. } => format!("attached {} bytes", bytes.len()),
         Happening::PlanRevised(entries) => {
-            let steps: Vec<_> = entries
-                .iter()
-                .map(|entry| format!("{}={:?}", entry.content, entry.status))
-                .collect();
+            let steps: Vec<_> = entries.iter().map(|entry| format!("{}={:?}", entry.content, entry.status)).collect();
             format!("plan {}", steps.join(" "))
         }
         other => format!("{other:?}"),
@@ -233,30 +192,15 @@ fn brief_one(happening: &Happening) -> String {
 }
 
 fn brief_item(item: &Item) -> String {
-    let astray = if item.turn.is_none() {
-        " (between turns)"
-    } else {
-        ""
-    };
+    let astray = if item.turn.is_none() { " (between turns)" } else { "" };
     let body = match &item.body {
-        ItemBody::Message {
-            text,
-            question: true,
-            ..
-        } => format!("question {:?}", text.head()),
-        ItemBody::Message {
-            text, attachments, ..
-        } if attachments.is_empty() => format!("message {:?}", text.head()),
-        ItemBody::Message {
-            text, attachments, ..
-        } => format!("message {:?} with {}", text.head(), attachments.len()),
+        ItemBody::Message { text, question: true, .. } => format!("question {:?}", text.head()),
+        ItemBody::Message { text, attachments, .. } if attachments.is_empty() => format!("message {:?}", text.head()),
+        ItemBody::Message { text, attachments, .. } => format!("message {:?} with {}", text.head(), attachments.len()),
         ItemBody::Thought { text } => format!("thought {:?}", text.head()),
         ItemBody::Note(note) => format!("note {:?} {}", note.about, note.text.head()),
         ItemBody::ToolCall(call) => {
-            let mut words = format!(
-                "call {} {:?} {} {:?}",
-                call.call, call.status, call.tool, call.title
-            );
+            let mut words = format!("call {} {:?} {} {:?}", call.call, call.status, call.tool, call.title);
             if let Some(output) = &call.output {
                 words += &format!(" -> {:?}", output.head());
             }
