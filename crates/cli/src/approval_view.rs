@@ -29,10 +29,7 @@ pub(crate) fn request(output: Output, approval: &Approval) -> String {
 
 /// How to answer it from a shell.
 pub(crate) fn how_to_answer(approval: &Approval) -> String {
-    format!(
-        "approve: tl approve {0}\ndeny:    tl deny {0}\n",
-        approval.id
-    )
+    format!("approve: tl approve {0}\ndeny:    tl deny {0}\n", approval.id)
 }
 
 /// A command as the shell would read it where that is all there is, else the input as it came.

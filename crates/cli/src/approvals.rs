@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use crate::approval_view;
 use crate::commands::Context;
-use crate::daemon::Daemon;
 use crate::failure::{Failure, Outcome};
 use crate::safe_text::safe_line;
 
@@ -22,27 +21,15 @@ pub(crate) enum Word {
 }
 
 /// Shows the request and gives the person's word on it.
-pub(crate) async fn decide(
-    context: &Context,
-    daemon: &Daemon,
-    id: &str,
-    word: Word,
-    reason: Option<String>,
-) -> Outcome {
-    let approval = find(&daemon.client, id).await?;
+pub(crate) async fn decide(context: &Context, id: &str, word: Word, reason: Option<String>) -> Outcome {
+    let approval = context.ask(async |client| find(client, id).await).await?;
     let option = match word {
         Word::Allow => "allow",
         Word::Deny => "deny",
     };
-    let decision = DecideApproval {
-        option: option.to_owned(),
-        digest: approval.digest.clone(),
-        reason,
-    };
-    let decided = daemon
-        .client
-        .decide_approval(approval.id, &decision)
-        .await?;
+    let decision = DecideApproval { option: option.to_owned(), digest: approval.digest.clone(), reason };
+    // The digest binds it to one request, and a request is decided once: asking again is safe.
+    let decided = context.ask(async |client| Ok(client.decide_approval(approval.id, &decision).await?)).await?;
     let output = context.output;
     output.document(&decided, || {
         let done = match word {
@@ -50,10 +37,7 @@ pub(crate) async fn decide(
             Word::Deny => "denied",
         };
         let key = safe_line(&approval.task.key).into_owned();
-        format!(
-            "{}{done}; watch it with: tl show {key} --follow\n",
-            approval_view::request(output, &approval)
-        )
+        format!("{}{done}; watch it with: tl show {key} --follow\n", approval_view::request(output, &approval))
     })
 }
 
@@ -70,20 +54,16 @@ async fn find(client: &Client, id: &str) -> Outcome<Approval> {
         .hint("`tl status` shows what waits, with its id"));
     }
     let pending = client.approvals().await?.approvals;
-    let mut fitting = pending
-        .into_iter()
-        .filter(|approval| approval.id.to_string().starts_with(&short));
+    let mut fitting = pending.into_iter().filter(|approval| approval.id.to_string().starts_with(&short));
     match (fitting.next(), fitting.next()) {
         (Some(only), None) => Ok(only),
-        (None, _) => Err(Failure::new(
-            "not_found",
-            format!("no approval that waits has an id that starts with `{id}`"),
-        )
-        .hint("`tl status` shows what waits, with its id")),
-        (Some(_), Some(_)) => Err(Failure::new(
-            "ambiguous_id",
-            format!("more than one approval has an id that starts with `{id}`"),
-        )
-        .hint("give more of the id")),
+        (None, _) => {
+            Err(Failure::new("not_found", format!("no approval that waits has an id that starts with `{id}`"))
+                .hint("`tl status` shows what waits, with its id"))
+        }
+        (Some(_), Some(_)) => {
+            Err(Failure::new("ambiguous_id", format!("more than one approval has an id that starts with `{id}`"))
+                .hint("give more of the id"))
+        }
     }
 }

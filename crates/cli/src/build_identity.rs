@@ -29,15 +29,11 @@ impl BuildIdentity {
 
     fn of(executable: &Path) -> Self {
         let metadata = std::fs::metadata(executable).ok();
-        let written_at = metadata
-            .as_ref()
-            .and_then(|metadata| metadata.modified().ok());
+        let written_at = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
         let since = written_at.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            written_at_ns: since
-                .and_then(|since| u64::try_from(since.as_nanos()).ok())
-                .unwrap_or_default(),
+            written_at_ns: since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or_default(),
             size_bytes: metadata.map_or(0, |metadata| metadata.len()),
         }
     }
@@ -56,15 +52,10 @@ impl BuildIdentity {
 pub(crate) fn own_executable() -> std::io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     // The kernel marks a name whose file was replaced since the process started.
-    Ok(
-        match path
-            .to_str()
-            .and_then(|text| text.strip_suffix(" (deleted)"))
-        {
-            Some(name) if Path::new(name).exists() => PathBuf::from(name),
-            _ => path,
-        },
-    )
+    Ok(match path.to_str().and_then(|text| text.strip_suffix(" (deleted)")) {
+        Some(name) if Path::new(name).exists() => PathBuf::from(name),
+        _ => path,
+    })
 }
 
 /// By number where the parts are numbers; a pre-release comes before its release.
@@ -74,10 +65,7 @@ fn version_order(a: &str, b: &str) -> Ordering {
             Some((core, tag)) => (core.to_owned(), Some(tag.to_owned())),
             None => (version.to_owned(), None),
         };
-        let numbers: Vec<u64> = core
-            .split('.')
-            .map(|part| part.parse().unwrap_or_default())
-            .collect();
+        let numbers: Vec<u64> = core.split('.').map(|part| part.parse().unwrap_or_default()).collect();
         (numbers, tag)
     };
     let ((a, a_tag), (b, b_tag)) = (split(a), split(b));
@@ -93,11 +81,7 @@ mod tests {
     use super::*;
 
     fn build(version: &str, written_at_ns: u64) -> BuildIdentity {
-        BuildIdentity {
-            version: version.to_owned(),
-            written_at_ns,
-            size_bytes: 1,
-        }
+        BuildIdentity { version: version.to_owned(), written_at_ns, size_bytes: 1 }
     }
 
     #[test]

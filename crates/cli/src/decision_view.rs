@@ -35,11 +35,7 @@ pub(crate) fn line(output: Output, sent: &SentMessage, task: &Task) -> String {
 /// The decision on a message that went to no task.
 pub(crate) fn bare(decision: &Decision) -> String {
     let why = decision.evidence.first().map_or("", String::as_str);
-    format!(
-        "→ {}: {}",
-        decision.aim.intent.replace('_', " "),
-        safe_line(why)
-    )
+    format!("→ {}: {}", decision.aim.intent.replace('_', " "), safe_line(why))
 }
 
 /// The execution that has the message, or will have it.
@@ -49,24 +45,15 @@ fn executing<'a>(sent: &SentMessage, task: &'a Task) -> Option<&'a Execution> {
         let last = execution.last_turn.as_ref();
         active.is_some_and(|turn| turn.input == sent.input.id)
             || last.is_some_and(|turn| turn.input == sent.input.id)
-            || execution
-                .queue
-                .iter()
-                .any(|queued| queued.input == sent.input.id)
+            || execution.queue.iter().any(|queued| queued.input == sent.input.id)
     };
     let named = sent.decision.aim.target.execution;
-    task.executions
-        .iter()
-        .find(|execution| named == Some(execution.id))
-        .or_else(|| task.executions.iter().find(has))
+    task.executions.iter().find(|execution| named == Some(execution.id)).or_else(|| task.executions.iter().find(has))
 }
 
 fn waiting(sent: &SentMessage, execution: Option<&Execution>) -> Option<String> {
     let execution = execution?;
-    let place = execution
-        .queue
-        .iter()
-        .position(|queued| queued.input == sent.input.id);
+    let place = execution.queue.iter().position(|queued| queued.input == sent.input.id);
     if let Some(place) = place {
         let agent = safe_line(&execution.agent);
         return Some(match place {

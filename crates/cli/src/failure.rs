@@ -50,13 +50,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure with exit code 1 and no hint yet.
     pub(crate) fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            code: code.into(),
-            message: message.into(),
-            hint: None,
-            details: Vec::new(),
-            exit: Exit::Failed,
-        }
+        Self { code: code.into(), message: message.into(), hint: None, details: Vec::new(), exit: Exit::Failed }
     }
 
     /// Says what to do.
@@ -70,6 +64,16 @@ impl Failure {
     pub(crate) fn exit(mut self, exit: Exit) -> Self {
         self.exit = exit;
         self
+    }
+
+    /// Whether the daemon went away in the middle, so that asking again makes sense.
+    pub(crate) fn is_departure(&self) -> bool {
+        self.is_unheard() || self.code == "protocol"
+    }
+
+    /// Whether the daemon certainly did nothing.
+    pub(crate) fn is_unheard(&self) -> bool {
+        matches!(self.code.as_str(), "daemon_unreachable" | "stopping")
     }
 
     /// Bytes that are not text.
@@ -105,21 +109,13 @@ mod tests {
     #[test]
     fn it_reads_as_the_contract_says() {
         let failure = Failure::new("not_found", "there is no such task").hint("`tl tasks`");
-        assert_eq!(
-            failure.render(),
-            "error[not_found]: there is no such task\nhint: `tl tasks`\n"
-        );
+        assert_eq!(failure.render(), "error[not_found]: there is no such task\nhint: `tl tasks`\n");
     }
 
     #[test]
     fn details_stand_between_the_error_and_the_hint() {
         let mut failure = Failure::new("x", "y").hint("z");
-        failure
-            .details
-            .push("a line of the log\u{1b}[2J".to_owned());
-        assert_eq!(
-            failure.render(),
-            "error[x]: y\n  | a line of the log\\u{1b}[2J\nhint: z\n"
-        );
+        failure.details.push("a line of the log\u{1b}[2J".to_owned());
+        assert_eq!(failure.render(), "error[x]: y\n  | a line of the log\\u{1b}[2J\nhint: z\n");
     }
 }

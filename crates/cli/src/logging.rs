@@ -23,20 +23,13 @@ pub(crate) enum LogFormat {
 /// Starts the log of this process. Without a wish: text on a terminal, JSON anywhere else.
 pub(crate) fn start(wish: Option<LogFormat>) {
     let terminal = std::io::stderr().is_terminal();
-    let format = wish.unwrap_or(if terminal {
-        LogFormat::Text
-    } else {
-        LogFormat::Json
-    });
+    let format = wish.unwrap_or(if terminal { LogFormat::Text } else { LogFormat::Json });
     let filter = EnvFilter::try_from_env(FILTER).unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Only fails if a log was started before, which then stays.
     let _ = match format {
         LogFormat::Text => {
-            let colour =
-                terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
             log.with_ansi(colour).try_init()
         }
         LogFormat::Json => log.json().flatten_event(true).try_init(),

@@ -56,10 +56,7 @@ fn main() -> ExitCode {
 }
 
 fn is_request(error: &clap::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    )
+    matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
 
 /// A command line that makes no sense, in the form of all other failures.
@@ -70,13 +67,8 @@ fn usage(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let (message, hint) = match text.split_once("\n\nFor more information, try ") {
-        Some((message, command)) => (
-            message,
-            format!("try {}", command.trim().trim_end_matches('.')),
-        ),
+        Some((message, command)) => (message, format!("try {}", command.trim().trim_end_matches('.'))),
         None => (text, "try 'tl --help'".to_owned()),
     };
-    Failure::new("usage", message.trim_end())
-        .hint(hint)
-        .exit(Exit::Usage)
+    Failure::new("usage", message.trim_end()).hint(hint).exit(Exit::Usage)
 }

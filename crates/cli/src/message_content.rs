@@ -34,9 +34,7 @@ pub(crate) fn text(words: &[OsString]) -> Outcome<String> {
     }
     let mut joined = String::new();
     for word in words {
-        let word = word
-            .to_str()
-            .ok_or_else(|| Failure::invalid_utf8("the message"))?;
+        let word = word.to_str().ok_or_else(|| Failure::invalid_utf8("the message"))?;
         if !joined.is_empty() {
             joined.push(' ');
         }
@@ -48,9 +46,7 @@ pub(crate) fn text(words: &[OsString]) -> Outcome<String> {
 fn stdin_text(stdin: impl Read) -> Outcome<String> {
     let mut bytes = Vec::new();
     // One byte more tells that there is more; the rest is not read.
-    stdin
-        .take(MAX_TEXT_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)?;
+    stdin.take(MAX_TEXT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > MAX_TEXT_BYTES {
         return Err(too_large());
     }
@@ -67,9 +63,7 @@ fn bounded(text: String) -> Outcome<String> {
 fn too_large() -> Failure {
     Failure::new(
         "message_too_large",
-        format!(
-            "the message has more than {MAX_TEXT_BYTES} bytes, which is the most that is allowed"
-        ),
+        format!("the message has more than {MAX_TEXT_BYTES} bytes, which is the most that is allowed"),
     )
     .hint("put it into a file and send that along: tl say \"see the file\" --attach FILE")
 }
@@ -81,11 +75,8 @@ pub(crate) fn read_files(paths: &[PathBuf]) -> Outcome<Vec<Attachment>> {
 
 fn read_file(path: &Path) -> Outcome<Attachment> {
     let bad = |why: String| {
-        Failure::new(
-            "bad_path",
-            format!("`{}` cannot be sent along: {why}", path.display()),
-        )
-        .hint("name a file that exists and can be read")
+        Failure::new("bad_path", format!("`{}` cannot be sent along: {why}", path.display()))
+            .hint("name a file that exists and can be read")
     };
     let file = File::open(path).map_err(|error| bad(error.to_string()))?;
     let metadata = file.metadata().map_err(|error| bad(error.to_string()))?;
@@ -93,40 +84,26 @@ fn read_file(path: &Path) -> Outcome<Attachment> {
         return Err(bad("it is a folder".to_owned()));
     }
     let name = path.file_name().unwrap_or(path.as_os_str());
-    let name = name
-        .to_str()
-        .ok_or_else(|| Failure::invalid_utf8("the file's name"))?;
+    let name = name.to_str().ok_or_else(|| Failure::invalid_utf8("the file's name"))?;
     let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| bad(error.to_string()))?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| bad(error.to_string()))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        let message = format!(
-            "`{name}` has more than {MAX_FILE_BYTES} bytes, which is the most that is allowed"
-        );
+        let message = format!("`{name}` has more than {MAX_FILE_BYTES} bytes, which is the most that is allowed");
         return Err(Failure::new("blob_too_large", message)
             .hint("put it into the project's folder, where the agent can read it"));
     }
-    Ok(Attachment {
-        name: name.to_owned(),
-        mime: mime(name, &bytes),
-        bytes,
-    })
+    Ok(Attachment { name: name.to_owned(), mime: mime(name, &bytes), bytes })
 }
 
 /// The blocks of a message; files go to the blob store first.
-pub(crate) async fn blocks(
-    client: &Client,
-    text: String,
-    files: Vec<Attachment>,
-) -> Outcome<Vec<ContentBlock>> {
+pub(crate) async fn blocks(client: &Client, text: &str, files: &[Attachment]) -> Outcome<Vec<ContentBlock>> {
     let mut blocks = Vec::with_capacity(files.len() + 1);
     if !text.is_empty() || files.is_empty() {
-        blocks.push(ContentBlock::Text(Text::from(text)));
+        blocks.push(ContentBlock::Text(Text::from(text.to_owned())));
     }
     for Attachment { name, mime, bytes } in files {
-        let blob = client.put_blob(bytes).await?;
-        let mime = mime.to_owned();
+        let blob = client.put_blob(bytes.clone()).await?;
+        let (name, mime) = (name.clone(), (*mime).to_owned());
         blocks.push(if mime.starts_with("image/") {
             let name = Some(name);
             ContentBlock::Image { blob, mime, name }
@@ -169,19 +146,13 @@ mod tests {
     fn what_is_no_text_is_refused_with_its_code() {
         let words = [OsString::from_vec(vec![0xff])];
         assert_eq!(text(&words).expect_err("no text").code, "invalid_utf8");
-        assert_eq!(
-            stdin_text(&[0xc3][..]).expect_err("cut").code,
-            "invalid_utf8"
-        );
+        assert_eq!(stdin_text(&[0xc3][..]).expect_err("cut").code, "invalid_utf8");
     }
 
     #[test]
     fn a_long_message_is_refused_and_the_longest_is_not() {
         let long = vec![b'a'; MAX_TEXT_BYTES + 1];
-        assert_eq!(
-            stdin_text(&long[..]).expect_err("long").code,
-            "message_too_large"
-        );
+        assert_eq!(stdin_text(&long[..]).expect_err("long").code, "message_too_large");
         assert!(stdin_text(&long[1..]).is_ok());
     }
 

@@ -64,22 +64,14 @@ impl Output {
         Self {
             format,
             paint: if colour { Paint::Colour } else { Paint::Plain },
-            presence: if person {
-                Presence::Person
-            } else {
-                Presence::Nobody
-            },
+            presence: if person { Presence::Person } else { Presence::Nobody },
         }
     }
 
     /// Plain text with nobody there: what a script sees.
     #[cfg(test)]
     pub(crate) fn plain() -> Self {
-        Self {
-            format: Format::Text,
-            paint: Paint::Plain,
-            presence: Presence::Nobody,
-        }
+        Self { format: Format::Text, paint: Paint::Plain, presence: Presence::Nobody }
     }
 
     /// Whether stdout is for programs.
@@ -135,11 +127,7 @@ impl Output {
     }
 
     /// A document: as JSON, or as the text that is made of it.
-    pub(crate) fn document(
-        self,
-        document: &impl Serialize,
-        text: impl FnOnce() -> String,
-    ) -> Outcome {
+    pub(crate) fn document(self, document: &impl Serialize, text: impl FnOnce() -> String) -> Outcome {
         match self.format {
             Format::Json => self.json(document),
             Format::Text => write_stdout(&text()),
@@ -157,10 +145,7 @@ impl Output {
 /// Writes to stdout and flushes. If nobody reads any more the process ends, quietly.
 pub(crate) fn write_stdout(text: &str) -> Outcome {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => Ok(other?),
     }

@@ -20,18 +20,13 @@ pub(crate) async fn named(client: &Client, name: &str) -> Outcome<Project> {
     let names: Vec<String> = projects.iter().map(|known| known.name.clone()).collect();
     let canonical = Path::new(name).canonicalize().ok();
     let fits = |known: &Project| {
-        known.name == name
-            || known.id.to_string() == name
-            || canonical.as_deref() == Some(Path::new(&known.root))
+        known.name == name || known.id.to_string() == name || canonical.as_deref() == Some(Path::new(&known.root))
     };
     projects.into_iter().find(fits).ok_or_else(|| {
         let hint = if names.is_empty() {
             "there are none yet: `tl project add PATH` makes a folder a project".to_owned()
         } else {
-            format!(
-                "there are: {}; `tl project add PATH` adds one",
-                names.join(", ")
-            )
+            format!("there are: {}; `tl project add PATH` adds one", names.join(", "))
         };
         Failure::new("project_unknown", format!("there is no project `{name}`")).hint(hint)
     })
@@ -76,35 +71,22 @@ pub(crate) async fn add(
     agent: Option<String>,
 ) -> Outcome<Project> {
     let bad = |why: &str| {
-        Failure::new(
-            "bad_path",
-            format!("`{}` is not a folder: {why}", folder.display()),
-        )
-        .hint("name a folder that exists")
+        Failure::new("bad_path", format!("`{}` is not a folder: {why}", folder.display()))
+            .hint("name a folder that exists")
     };
-    let root = folder
-        .canonicalize()
-        .map_err(|error| bad(&error.to_string()))?;
+    let root = folder.canonicalize().map_err(|error| bad(&error.to_string()))?;
     if !root.is_dir() {
         return Err(bad("it is a file"));
     }
-    let root = root
-        .into_os_string()
-        .into_string()
-        .map_err(|_| Failure::invalid_utf8("the path"))?;
-    Ok(client
-        .add_project(&AddProject { root, name, agent })
-        .await?)
+    let root = root.into_os_string().into_string().map_err(|_| Failure::invalid_utf8("the path"))?;
+    Ok(client.add_project(&AddProject { root, name, agent }).await?)
 }
 
 fn current_folder() -> Outcome<PathBuf> {
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
     folder.map_err(|error| {
-        Failure::new(
-            "bad_path",
-            format!("the current folder cannot be used: {error}"),
-        )
-        .hint("go to a folder that exists")
+        Failure::new("bad_path", format!("the current folder cannot be used: {error}"))
+            .hint("go to a folder that exists")
     })
 }
 
@@ -137,23 +119,13 @@ mod tests {
     use super::*;
 
     fn project(name: &str, root: &str) -> Project {
-        Project {
-            id: uuid::Uuid::nil(),
-            name: name.to_owned(),
-            root: root.to_owned(),
-            agent: "demo".to_owned(),
-        }
+        Project { id: uuid::Uuid::nil(), name: name.to_owned(), root: root.to_owned(), agent: "demo".to_owned() }
     }
 
     #[test]
     fn the_innermost_project_wins_and_a_common_beginning_is_not_enough() {
-        let projects = || {
-            vec![
-                project("outer", "/work"),
-                project("inner", "/work/shop"),
-                project("twin", "/work/shopping"),
-            ]
-        };
+        let projects =
+            || vec![project("outer", "/work"), project("inner", "/work/shop"), project("twin", "/work/shopping")];
         let at = |folder: &str| innermost(projects(), Path::new(folder)).map(|found| found.name);
         assert_eq!(at("/work/shop/src").as_deref(), Some("inner"));
         assert_eq!(at("/work/shopper").as_deref(), Some("outer"));

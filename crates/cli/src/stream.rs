@@ -4,6 +4,8 @@
 //! need be, so a watcher sees every durable entry once, whatever happens to the daemon. *Invariant:*
 //! Ctrl-C only ends the watching; nothing here stops work.
 
+use std::time::Duration;
+
 use throughline_api::approval::{Approval, ApprovalState, DecideApproval};
 use throughline_api::client::{ClientError, EventStream, EventsQuery};
 use throughline_api::event::Frame;
@@ -13,75 +15,89 @@ use uuid::Uuid;
 
 use crate::approval_view;
 use crate::commands::Context;
-use crate::daemon::{Daemon, is_departure};
+use crate::daemon::Daemon;
 use crate::failure::{Failure, Outcome};
 use crate::output::Style;
 use crate::safe_text::safe_line;
 use crate::terminal::{self, Answer};
 use crate::turn_view::TurnView;
 
+/// How long to wait before a stream that ended is opened again.
+const REOPEN_PAUSE: Duration = Duration::from_millis(25);
+
 /// The event stream of a task that outlives the daemon's restarts.
 pub(crate) struct Watch<'a> {
     context: &'a Context,
-    daemon: Daemon,
+    daemon: Option<Daemon>,
     query: EventsQuery,
     stream: Option<EventStream>,
+    /// Whether it was open before.
+    opened: bool,
 }
 
 impl<'a> Watch<'a> {
     /// Everything of a task after a cursor.
-    pub(crate) fn new(
-        context: &'a Context,
-        daemon: &Daemon,
-        task: &TaskRef,
-        after: Option<String>,
-    ) -> Self {
+    pub(crate) fn new(context: &'a Context, task: &TaskRef, after: Option<String>) -> Self {
         Self {
             context,
-            daemon: daemon.clone(),
-            query: EventsQuery {
-                after,
-                task: Some(task.id.to_string()),
-            },
+            daemon: None,
+            query: EventsQuery { after, task: Some(task.id.to_string()) },
             stream: None,
+            opened: false,
         }
     }
 
     /// The next frame, however long it takes. Nothing is lost if the wait is given up.
     pub(crate) async fn next(&mut self) -> Outcome<Frame> {
         loop {
-            let stream = match self.stream.take() {
-                Some(stream) => stream,
-                None => match self.daemon.client.events(&self.query).await {
-                    Ok(stream) => stream,
-                    Err(error) => {
-                        self.recover(error).await?;
-                        continue;
-                    }
-                },
+            if self.stream.is_none() {
+                self.open().await?;
+            }
+            let Some(stream) = self.stream.as_mut() else {
+                continue;
             };
-            match self.stream.insert(stream).next().await {
+            match stream.next().await {
                 Ok(Some(frame)) => {
-                    let cursor = self.stream.as_ref().and_then(EventStream::cursor);
-                    self.query.after = cursor.map(str::to_owned);
+                    self.query.after = stream.cursor().map(str::to_owned);
                     return Ok(frame);
                 }
                 Ok(None) => self.stream = None,
-                Err(error) => {
-                    self.stream = None;
-                    self.recover(error).await?;
-                }
+                Err(error) => self.recover(error)?,
             }
         }
     }
 
-    /// Finds the daemon again, or starts it, if it went away.
-    async fn recover(&mut self, error: ClientError) -> Outcome {
-        if !is_departure(&error) {
-            return Err(error.into());
+    /// The daemon that is listened to; found, or started, if it went away.
+    async fn daemon(&mut self) -> Outcome<&Daemon> {
+        if self.daemon.is_none() {
+            self.daemon = Some(self.context.daemon().await?);
         }
-        self.daemon = self.context.daemon().await?;
+        let lost = || Failure::new("daemon_unreachable", "the daemon went away");
+        self.daemon.as_ref().ok_or_else(lost)
+    }
+
+    async fn open(&mut self) -> Outcome {
+        // A daemon on its way out still takes calls, and ends each stream at once.
+        if self.opened {
+            tokio::time::sleep(REOPEN_PAUSE).await;
+        }
+        self.opened = true;
+        let query = self.query.clone();
+        match self.daemon().await?.client.events(&query).await {
+            Ok(stream) => self.stream = Some(stream),
+            Err(error) => self.recover(error)?,
+        }
         Ok(())
+    }
+
+    /// Lets go of a daemon that went away; any other error is one.
+    fn recover(&mut self, error: ClientError) -> Outcome {
+        self.stream = None;
+        self.daemon = None;
+        match Failure::from(error) {
+            failure if failure.is_departure() => Ok(()),
+            failure => Err(failure),
+        }
     }
 }
 
@@ -106,18 +122,13 @@ enum Next {
 }
 
 /// Shows a turn until it ends or needs someone.
-pub(crate) async fn follow(context: &Context, daemon: &Daemon, aim: Aim) -> Outcome {
-    let watch = Watch::new(context, daemon, &aim.task, Some(aim.after.clone()));
+pub(crate) async fn follow(context: &Context, aim: Aim) -> Outcome {
+    let watch = Watch::new(context, &aim.task, Some(aim.after.clone()));
     let mut view = TurnView::new(context.output);
     if let Some(turn) = aim.turn {
         view.begin(turn);
     }
-    let mut following = Following {
-        context,
-        watch,
-        view,
-        aim,
-    };
+    let mut following = Following { context, watch, view, aim };
     let interrupt = tokio::signal::ctrl_c();
     tokio::pin!(interrupt);
     loop {
@@ -194,9 +205,7 @@ impl Following<'_> {
         let text = self.view.entry(&entry.body);
         output.piece(&text)?;
         Ok(match &entry.body {
-            EntryBody::TurnEnded { turn, end } if Some(*turn) == self.aim.turn => {
-                Next::Ended(end.clone())
-            }
+            EntryBody::TurnEnded { turn, end } if Some(*turn) == self.aim.turn => Next::Ended(end.clone()),
             _ => Next::GoOn,
         })
     }
@@ -235,29 +244,22 @@ impl Following<'_> {
     }
 
     async fn decide(&mut self, approval: &Approval, option: &str) -> Outcome<Option<TurnEnd>> {
-        let decision = DecideApproval {
-            option: option.to_owned(),
-            digest: approval.digest.clone(),
-            reason: None,
-        };
-        let client = &self.watch.daemon.client;
-        match client.decide_approval(approval.id, &decision).await {
+        let decision = DecideApproval { option: option.to_owned(), digest: approval.digest.clone(), reason: None };
+        let decided = self.context.ask(async |client| Ok(client.decide_approval(approval.id, &decision).await?)).await;
+        match decided {
             Ok(_) => Ok(None),
             // Somebody was faster; the stream tells what became of it.
-            Err(error) if error.code() == "approval_settled" => {
-                self.context.output.aside(&error.to_string());
+            Err(failure) if failure.code == "approval_settled" => {
+                self.context.output.aside(&failure.message);
                 Ok(None)
             }
-            Err(error) => Err(error.into()),
+            Err(failure) => Err(failure),
         }
     }
 
     fn detach(&mut self) -> Outcome {
         let key = safe_line(&self.aim.task.key).into_owned();
-        let text = format!(
-            "{}the work goes on: tl show {key} --follow",
-            self.view.end_line()
-        );
+        let text = format!("{}the work goes on: tl show {key} --follow", self.view.end_line());
         let output = self.context.output;
         output.line(&output.paint(Style::Faint, &text))
     }
@@ -274,9 +276,7 @@ impl Following<'_> {
 fn is_settlement(frame: &Frame, id: Uuid) -> bool {
     match frame {
         Frame::Entry(entry) => match &entry.body {
-            EntryBody::ApprovalSettled {
-                approval, state, ..
-            } => *approval == id && *state != ApprovalState::Pending,
+            EntryBody::ApprovalSettled { approval, state, .. } => *approval == id && *state != ApprovalState::Pending,
             _ => false,
         },
         Frame::Ready(_) | Frame::Live(_) => false,

@@ -14,18 +14,12 @@ pub(crate) struct Cell {
 impl Cell {
     /// A cell; the text must be safe already.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            style: None,
-        }
+        Self { text: text.into(), style: None }
     }
 
     /// Painted.
     pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self {
-            text: text.into(),
-            style: Some(style),
-        }
+        Self { text: text.into(), style: Some(style) }
     }
 }
 
@@ -34,11 +28,7 @@ pub(crate) fn table(output: Output, rows: &[Vec<Cell>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widths: Vec<usize> = (0..columns)
         .map(|column| {
-            rows.iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| width(&cell.text))
-                .max()
-                .unwrap_or_default()
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| width(&cell.text)).max().unwrap_or_default()
         })
         .collect();
     let mut text = String::new();

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use throughline_api::task::{
-    ActivityWord, Execution, Lifecycle, RuntimeSession, Task, TaskSummary,
-};
+use throughline_api::task::{ActivityWord, Execution, Lifecycle, RuntimeSession, Task, TaskSummary};
 
 use crate::approval_view;
 use crate::moment::ago;
@@ -77,14 +75,7 @@ pub(crate) fn card(output: Output, task: &Task) -> String {
         let _ = write!(stands, ": {}", safe_line(reason));
     }
     field("state", &stands);
-    field(
-        "project",
-        &format!(
-            "{} in {}",
-            safe_line(&summary.project.name),
-            safe_line(&task.root)
-        ),
-    );
+    field("project", &format!("{} in {}", safe_line(&summary.project.name), safe_line(&task.root)));
     for execution in &task.executions {
         field("agent", &execution_line(execution));
     }
@@ -97,11 +88,7 @@ pub(crate) fn card(output: Output, task: &Task) -> String {
     for note in &task.notes {
         field("note", &safe_glance(note, 100));
     }
-    for queued in task
-        .executions
-        .iter()
-        .flat_map(|execution| &execution.queue)
-    {
+    for queued in task.executions.iter().flat_map(|execution| &execution.queue) {
         let said = safe_glance(&words(&queued.content), 80);
         field("queued", &format!("{said} (input {})", queued.input));
     }
@@ -113,11 +100,7 @@ pub(crate) fn card(output: Output, task: &Task) -> String {
 }
 
 fn execution_line(execution: &Execution) -> String {
-    let mut text = format!(
-        "{} as {}",
-        safe_line(&execution.agent),
-        execution.role.word()
-    );
+    let mut text = format!("{} as {}", safe_line(&execution.agent), execution.role.word());
     if let Some(end) = &execution.ended {
         let _ = write!(text, ", {}", safe_line(end));
     }

@@ -28,10 +28,7 @@ pub(crate) async fn ask(question: &str) -> Outcome<Answer> {
 /// Shows a question.
 pub(crate) fn show(question: &str) -> Outcome {
     let mut stderr = io::stderr();
-    stderr
-        .write_all(question.as_bytes())
-        .and_then(|()| stderr.flush())
-        .map_err(Failure::from)
+    stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush()).map_err(Failure::from)
 }
 
 /// The next line that is typed.

@@ -32,11 +32,9 @@ pub(crate) fn entry(output: Output, entry: &TimelineEntry) -> Option<String> {
 fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
     let faint = |text: String| output.paint(Style::Faint, &text);
     Some(match body {
-        EntryBody::TaskCreated { title, root, .. } => format!(
-            "{} {}",
-            output.paint(Style::Strong, &safe_line(title)),
-            faint(format!("in {}", safe_line(root)))
-        ),
+        EntryBody::TaskCreated { title, root, .. } => {
+            format!("{} {}", output.paint(Style::Strong, &safe_line(title)), faint(format!("in {}", safe_line(root))))
+        }
         EntryBody::TaskRetitled { title } => faint(format!("is now called {}", safe_line(title))),
         EntryBody::TaskClosed { .. } => faint("closed".to_owned()),
         EntryBody::TaskReopened {} => faint("reopened".to_owned()),
@@ -49,9 +47,7 @@ fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
         }
         EntryBody::Thought { text, .. } => faint(format!("thinks: {}", safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, call),
-        EntryBody::AgentNote { about, text, .. } => {
-            faint(format!("{}: {}", about.replace('_', " "), safe(&text.text)))
-        }
+        EntryBody::AgentNote { about, text, .. } => faint(format!("{}: {}", about.replace('_', " "), safe(&text.text))),
         EntryBody::Plan { entries, .. } => {
             let lines: Vec<String> = entries.iter().map(plan_line).collect();
             format!("plan:\n{}", lines.join("\n"))
@@ -59,10 +55,7 @@ fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
         EntryBody::Approval { approval } => approval_view::request(output, approval),
         EntryBody::ApprovalSettled { state, reason, .. } => {
             let word = serde_json::to_value(state).ok();
-            let word = word
-                .as_ref()
-                .and_then(|word| word.as_str())
-                .unwrap_or("settled");
+            let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("settled");
             match reason {
                 Some(reason) => faint(format!("{word}: {}", safe_line(reason))),
                 None => faint(word.to_owned()),
@@ -91,12 +84,9 @@ fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
             format!("the agent's session is lost: {}", safe_line(cause))
         }
         EntryBody::RuntimeSessionClosed { .. } => "the agent's session is closed".to_owned(),
-        EntryBody::ExecutionAdded {
-            agent,
-            role,
-            primary: false,
-            ..
-        } => format!("{} joins as {}", safe_line(agent), role.word()),
+        EntryBody::ExecutionAdded { agent, role, primary: false, .. } => {
+            format!("{} joins as {}", safe_line(agent), role.word())
+        }
         EntryBody::ExecutionEnded { end, .. } => format!("an execution ended: {}", safe_line(end)),
         EntryBody::ModelChosen { model, .. } => format!("the model is to be {}", safe_line(model)),
         EntryBody::HandoffPrepared { text, .. } => {
@@ -108,11 +98,7 @@ fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
 }
 
 fn user_message(output: Output, message: &UserMessage) -> String {
-    let mut text = format!(
-        "{} {}",
-        output.paint(Style::Accent, "you:"),
-        safe(&words(&message.content))
-    );
+    let mut text = format!("{} {}", output.paint(Style::Accent, "you:"), safe(&words(&message.content)));
     if let Some(decision) = &message.decision {
         let why = decision.evidence.first().map_or("", String::as_str);
         let intent = decision.aim.intent.replace('_', " ");
@@ -145,11 +131,7 @@ fn tool_call(output: Output, call: &ToolCall) -> String {
     };
     let mut text = format!("{mark} {}", safe_line(&call.title));
     for change in &call.changes {
-        let verb = if change.before.is_some() {
-            "changed"
-        } else {
-            "new"
-        };
+        let verb = if change.before.is_some() { "changed" } else { "new" };
         text.push_str(&format!("\n  {verb} {}", safe_line(&change.path)));
     }
     if let Some(result) = &call.output {

@@ -36,14 +36,7 @@ pub(crate) struct TurnView {
 impl TurnView {
     /// Nothing shown yet.
     pub(crate) fn new(output: Output) -> Self {
-        Self {
-            output,
-            turn: None,
-            shown: HashMap::new(),
-            tools: HashMap::new(),
-            plan: Vec::new(),
-            mid_line: false,
-        }
+        Self { output, turn: None, shown: HashMap::new(), tools: HashMap::new(), plan: Vec::new(), mid_line: false }
     }
 
     /// The input became this turn.
@@ -84,9 +77,7 @@ impl TurnView {
                 text
             }
             EntryBody::ToolCall(call) if self.is_ours(call.item.turn) => self.tool(call),
-            EntryBody::AgentNote { item, text, .. } if self.is_ours(item.turn) => {
-                self.faint(&safe_line(&text.text))
-            }
+            EntryBody::AgentNote { item, text, .. } if self.is_ours(item.turn) => self.faint(&safe_line(&text.text)),
             EntryBody::Plan { entries, .. } if self.turn.is_some() => self.plan(entries),
             EntryBody::TurnHeld { turn, behind } if self.is_ours(Some(*turn)) => {
                 self.faint(&format!("waits for {}", safe_line(behind)))
@@ -98,9 +89,9 @@ impl TurnView {
                 };
                 self.faint(&format!("the agent's session is resumed: {why}"))
             }
-            EntryBody::RuntimeSessionLost { cause, .. } if self.turn.is_some() => self.faint(
-                &format!("the agent's session is lost: {}", safe_line(cause)),
-            ),
+            EntryBody::RuntimeSessionLost { cause, .. } if self.turn.is_some() => {
+                self.faint(&format!("the agent's session is lost: {}", safe_line(cause)))
+            }
             EntryBody::TurnEnded { turn, end } if self.is_ours(Some(*turn)) => self.ended(end),
             _ => String::new(),
         }
@@ -108,11 +99,7 @@ impl TurnView {
 
     /// Whatever stands in the middle of a line gets its end.
     pub(crate) fn end_line(&mut self) -> String {
-        if std::mem::take(&mut self.mid_line) {
-            "\n".to_owned()
-        } else {
-            String::new()
-        }
+        if std::mem::take(&mut self.mid_line) { "\n".to_owned() } else { String::new() }
     }
 
     fn is_ours(&self, turn: Option<Uuid>) -> bool {
@@ -217,12 +204,130 @@ pub(crate) fn end_line(end: &TurnEnd) -> String {
     }
     if let Some(reason) = &end.reason {
         let _ = write!(text, ": {}", safe_line(reason));
-    } else if let Some(stop) = end
-        .stop_reason
-        .as_deref()
-        .filter(|stop| *stop != "end_turn")
-    {
+    } else if let Some(stop) = end.stop_reason.as_deref().filter(|stop| *stop != "end_turn") {
         let _ = write!(text, ": {}", safe_line(stop));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use throughline_api::content::Text;
+    use throughline_api::task::TaskRef;
+    use throughline_api::timeline::{AgentMessage, ItemRef};
+
+    use super::*;
+
+    const TURN: Uuid = Uuid::from_u128(1);
+    const OTHER: Uuid = Uuid::from_u128(2);
+    const ITEM: Uuid = Uuid::from_u128(3);
+
+    fn view() -> TurnView {
+        let mut view = TurnView::new(Output::plain());
+        view.begin(TURN);
+        view
+    }
+
+    fn live(at: u64, text: &str) -> LiveText {
+        LiveText {
+            task: TaskRef { id: Uuid::nil(), key: "shop-1".to_owned() },
+            item: ITEM,
+            turn: Some(TURN),
+            kind: LiveKind::Message,
+            at,
+            text: text.to_owned(),
+        }
+    }
+
+    fn item(turn: Uuid) -> ItemRef {
+        ItemRef { item: ITEM, execution: Uuid::nil(), turn: Some(turn) }
+    }
+
+    fn message(turn: Uuid, text: &str) -> EntryBody {
+        EntryBody::Message(AgentMessage {
+            item: item(turn),
+            text: Text::from(text.to_owned()),
+            attachments: vec![],
+            question: false,
+        })
+    }
+
+    fn tool(status: ToolStatus, output: Option<&str>) -> EntryBody {
+        EntryBody::ToolCall(Box::new(ToolCall {
+            item: item(TURN),
+            call: "1".to_owned(),
+            title: "run ls".to_owned(),
+            tool: "execute".to_owned(),
+            status,
+            input: None,
+            output: output.map(|text| Text::from(text.to_owned())),
+            changes: vec![],
+            locations: vec![],
+        }))
+    }
+
+    fn step(content: &str, status: &str) -> PlanEntry {
+        PlanEntry { content: content.to_owned(), priority: "medium".to_owned(), status: status.to_owned() }
+    }
+
+    #[test]
+    fn what_was_shown_live_is_not_shown_again() {
+        let mut view = view();
+        assert_eq!(view.live(&live(0, "Hel")), "Hel");
+        assert_eq!(view.live(&live(3, "lo")), "lo");
+        assert_eq!(view.entry(&message(TURN, "Hello, you")), ", you\n");
+    }
+
+    #[test]
+    fn a_piece_that_comes_again_after_a_reconnect_shows_only_its_new_part() {
+        let mut view = view();
+        assert_eq!(view.live(&live(0, "Hel")), "Hel");
+        assert_eq!(view.live(&live(0, "Hello")), "lo");
+        assert_eq!(view.live(&live(0, "Hel")), "");
+    }
+
+    #[test]
+    fn after_a_gap_the_whole_message_fills_in() {
+        let mut view = view();
+        assert_eq!(view.live(&live(0, "a")), "a");
+        assert_eq!(view.live(&live(5, "f")), "");
+        assert_eq!(view.entry(&message(TURN, "abcdef")), "bcdef\n");
+    }
+
+    #[test]
+    fn other_turns_show_nothing() {
+        let mut view = view();
+        assert_eq!(view.entry(&message(OTHER, "not ours")), "");
+        let mut early = TurnView::new(Output::plain());
+        assert_eq!(early.entry(&message(TURN, "before ours")), "");
+    }
+
+    #[test]
+    fn a_tool_is_one_line_per_status_and_a_little_of_its_output() {
+        let mut view = view();
+        assert_eq!(view.live(&live(0, "text")), "text");
+        assert_eq!(view.entry(&tool(ToolStatus::Pending, None)), "");
+        assert_eq!(view.entry(&tool(ToolStatus::InProgress, None)), "\n· run ls\n");
+        assert_eq!(view.entry(&tool(ToolStatus::InProgress, None)), "");
+        let output = "1\n2\n3\n4\n5\n6\n7\n";
+        assert_eq!(
+            view.entry(&tool(ToolStatus::Completed, Some(output))),
+            "✓ run ls\n  1\n  2\n  3\n  4\n  5\n  … 2 more lines\n"
+        );
+    }
+
+    #[test]
+    fn a_plan_is_shown_once_and_then_what_changed() {
+        let mut view = view();
+        let plan = |first, second| EntryBody::Plan { version: 1, entries: vec![step("a", first), step("b", second)] };
+        assert_eq!(view.entry(&plan("pending", "pending")), "[ ] a\n[ ] b\n");
+        assert_eq!(view.entry(&plan("completed", "pending")), "[x] a\n");
+        assert_eq!(view.entry(&plan("completed", "pending")), "");
+    }
+
+    #[test]
+    fn what_an_agent_says_cannot_move_the_cursor() {
+        let mut view = view();
+        assert_eq!(view.live(&live(0, "\u{1b}[2J")), "\\u{1b}[2J");
+    }
 }

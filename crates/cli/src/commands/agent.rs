@@ -21,10 +21,7 @@ enum Agent {
 pub(super) fn run(args: &Args) -> Outcome {
     let Agent::Demo = args.agent;
     let state_dir = home::resolve()?.path().join("agents").join("demo");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::from)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::from)?;
     let outcome = runtime.block_on(throughline_acp::demo::run(&state_dir));
     // Stdin may still be open if the agent failed, and must not keep the process.
     runtime.shutdown_background();

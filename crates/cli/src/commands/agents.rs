@@ -11,8 +11,7 @@ use crate::table::{Cell, table};
 pub(crate) struct Args {}
 
 pub(super) async fn run(context: Context, Args {}: Args) -> Outcome {
-    let daemon = context.daemon().await?;
-    let list = daemon.client.agents().await?;
+    let list = context.ask(async |client| Ok(client.agents().await?)).await?;
     let output = context.output;
     output.document(&list, || {
         let rows: Vec<Vec<Cell>> = list

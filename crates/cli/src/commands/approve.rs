@@ -17,12 +17,8 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     if args.always {
-        return Err(Failure::new(
-            "not_available",
-            "rules for approvals are not available in this version",
-        )
-        .hint(format!("say yes once: tl approve {}", args.id)));
+        return Err(Failure::new("not_available", "rules for approvals are not available in this version")
+            .hint(format!("say yes once: tl approve {}", args.id)));
     }
-    let daemon = context.daemon().await?;
-    approvals::decide(&context, &daemon, &args.id, Word::Allow, None).await
+    approvals::decide(&context, &args.id, Word::Allow, None).await
 }

@@ -9,9 +9,7 @@ use crate::output::write_stdout;
 
 /// Print the completion script of a shell
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "For example: tl completions bash > ~/.local/share/bash-completion/completions/tl"
-)]
+#[command(after_help = "For example: tl completions bash > ~/.local/share/bash-completion/completions/tl")]
 pub(crate) struct Args {
     /// Which shell
     shell: Shell,
@@ -20,7 +18,6 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "tl", &mut script);
-    let script =
-        String::from_utf8(script).map_err(|error| Failure::new("internal", error.to_string()))?;
+    let script = String::from_utf8(script).map_err(|error| Failure::new("internal", error.to_string()))?;
     write_stdout(&script)
 }

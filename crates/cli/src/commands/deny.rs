@@ -16,6 +16,5 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let daemon = context.daemon().await?;
-    approvals::decide(&context, &daemon, &args.id, Word::Deny, args.reason).await
+    approvals::decide(&context, &args.id, Word::Deny, args.reason).await
 }

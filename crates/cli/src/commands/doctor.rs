@@ -51,12 +51,7 @@ struct Finding {
 
 impl Finding {
     fn new(check: impl Into<String>, verdict: Verdict, message: impl Into<String>) -> Self {
-        Self {
-            check: check.into(),
-            verdict,
-            message: message.into(),
-            fix: None,
-        }
+        Self { check: check.into(), verdict, message: message.into(), fix: None }
     }
 
     fn fix(mut self, fix: impl Into<String>) -> Self {
@@ -76,12 +71,7 @@ impl Finding {
 
 pub(super) async fn run(context: Context, Args {}: Args) -> Outcome {
     let home = &context.home;
-    let mut findings = vec![
-        private("home", home.path(), 0o700),
-        room(home),
-        config(home),
-        git(),
-    ];
+    let mut findings = vec![private("home", home.path(), 0o700), room(home), config(home), git()];
     match context.daemon().await {
         Ok(daemon) => findings.extend(with_daemon(home, &daemon).await),
         Err(failure) => findings.push(Finding::of_failure("daemon", failure)),
@@ -91,20 +81,13 @@ pub(super) async fn run(context: Context, Args {}: Args) -> Outcome {
         let rows: Vec<Vec<Cell>> = findings.iter().flat_map(rows).collect();
         table(output, &rows)
     })?;
-    let failed = findings
-        .iter()
-        .filter(|finding| finding.verdict == Verdict::Fail)
-        .count();
+    let failed = findings.iter().filter(|finding| finding.verdict == Verdict::Fail).count();
     match failed {
         0 => Ok(()),
-        1 => {
-            Err(Failure::new("doctor_failed", "one check failed")
-                .hint("see what is said to it above"))
+        1 => Err(Failure::new("doctor_failed", "one check failed").hint("see what is said to it above")),
+        count => {
+            Err(Failure::new("doctor_failed", format!("{count} checks failed")).hint("see what is said to them above"))
         }
-        count => Err(
-            Failure::new("doctor_failed", format!("{count} checks failed"))
-                .hint("see what is said to them above"),
-        ),
     }
 }
 
@@ -114,18 +97,10 @@ fn rows(finding: &Finding) -> Vec<Vec<Cell>> {
         Verdict::Warn => Cell::styled("warn", Style::Warn),
         Verdict::Fail => Cell::styled("fail", Style::Bad),
     };
-    let mut rows = vec![vec![
-        verdict,
-        Cell::new(safe_line(&finding.check)),
-        Cell::new(safe_line(&finding.message)),
-    ]];
+    let mut rows = vec![vec![verdict, Cell::new(safe_line(&finding.check)), Cell::new(safe_line(&finding.message))]];
     if let Some(fix) = &finding.fix {
         let fix = format!("→ {}", safe_line(fix));
-        rows.push(vec![
-            Cell::new(""),
-            Cell::new(""),
-            Cell::styled(fix, Style::Faint),
-        ]);
+        rows.push(vec![Cell::new(""), Cell::new(""), Cell::styled(fix, Style::Faint)]);
     }
     rows
 }
@@ -134,16 +109,13 @@ fn rows(finding: &Finding) -> Vec<Vec<Cell>> {
 fn private(check: &str, path: &Path, wanted: u32) -> Finding {
     let shown = path.display();
     match path.metadata() {
-        Err(error) => Finding::new(check, Verdict::Fail, format!("{shown}: {error}"))
-            .fix("`tl down`, then `tl up` makes it anew"),
+        Err(error) => {
+            Finding::new(check, Verdict::Fail, format!("{shown}: {error}")).fix("`tl down`, then `tl up` makes it anew")
+        }
         Ok(metadata) => match metadata.permissions().mode() & 0o777 {
             mode if mode & 0o077 == 0 => Finding::new(check, Verdict::Ok, shown.to_string()),
-            mode => Finding::new(
-                check,
-                Verdict::Fail,
-                format!("{shown} has mode {mode:o}: others can read it"),
-            )
-            .fix(format!("chmod {wanted:o} {shown}")),
+            mode => Finding::new(check, Verdict::Fail, format!("{shown} has mode {mode:o}: others can read it"))
+                .fix(format!("chmod {wanted:o} {shown}")),
         },
     }
 }
@@ -160,10 +132,7 @@ fn room(home: &Home) -> Finding {
         FAIL_ROOM_BYTES..WARN_ROOM_BYTES => Finding::new("disk", Verdict::Warn, message),
         _ => return Finding::new("disk", Verdict::Ok, message),
     }
-    .fix(format!(
-        "free some room on the disk of {}",
-        home.path().display()
-    ))
+    .fix(format!("free some room on the disk of {}", home.path().display()))
 }
 
 fn config(home: &Home) -> Finding {
@@ -171,11 +140,7 @@ fn config(home: &Home) -> Finding {
         Ok(config) => Finding::new(
             "settings",
             Verdict::Ok,
-            format!(
-                "{} agents, {} by default",
-                config.agents.len(),
-                config.default_agent
-            ),
+            format!("{} agents, {} by default", config.agents.len(), config.default_agent),
         ),
         Err(error) => Finding::new("settings", Verdict::Fail, error.to_string()).fix(error.hint()),
     }
@@ -183,9 +148,7 @@ fn config(home: &Home) -> Finding {
 
 fn git() -> Finding {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
-        .map(|folder| folder.join("git"))
-        .find(|file| file.is_file());
+    let found = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|file| file.is_file());
     match found {
         Some(file) => Finding::new("git", Verdict::Ok, file.display().to_string()),
         None => Finding::new("git", Verdict::Warn, "it is not installed").fix("install git"),
@@ -217,12 +180,7 @@ async fn answers(client: &Client) -> Finding {
             if version.version == own {
                 Finding::new("daemon", Verdict::Ok, message)
             } else {
-                Finding::new(
-                    "daemon",
-                    Verdict::Warn,
-                    format!("{message}; this tl is {own}"),
-                )
-                .fix("use the newer tl")
+                Finding::new("daemon", Verdict::Warn, format!("{message}; this tl is {own}")).fix("use the newer tl")
             }
         }
         Err(error) => Finding::of_failure("daemon", error.into()),
@@ -231,11 +189,7 @@ async fn answers(client: &Client) -> Finding {
 
 async fn store(client: &Client) -> Finding {
     match client.status().await {
-        Ok(status) => Finding::new(
-            "store",
-            Verdict::Ok,
-            format!("{} projects", status.projects),
-        ),
+        Ok(status) => Finding::new("store", Verdict::Ok, format!("{} projects", status.projects)),
         Err(error) => Finding::of_failure("store", error.into()),
     }
 }
@@ -249,22 +203,11 @@ async fn agent_works(client: &Client, agent: &Agent) -> Finding {
     }
     let client = client.clone().with_patience(PROBE_PATIENCE);
     match client.probe_agent(&agent.name).await {
-        Ok(probe) => Finding::new(
-            check,
-            Verdict::Ok,
-            format!("{} {}", probe.name, probe.version),
-        ),
+        Ok(probe) => Finding::new(check, Verdict::Ok, format!("{} {}", probe.name, probe.version)),
         Err(error) => {
             let built_in = agent.name == "demo";
             let finding = Finding::of_failure(&check, error.into());
-            Finding {
-                verdict: if built_in {
-                    Verdict::Fail
-                } else {
-                    Verdict::Warn
-                },
-                ..finding
-            }
+            Finding { verdict: if built_in { Verdict::Fail } else { Verdict::Warn }, ..finding }
         }
     }
 }

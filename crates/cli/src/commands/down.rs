@@ -31,11 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let wish = if args.all {
-        Keepers::Stop
-    } else {
-        Keepers::Leave
-    };
+    let wish = if args.all { Keepers::Stop } else { Keepers::Leave };
     let running = daemon::look(&context.home)?;
     let (stopped, tasks) = match &running {
         Some(running) => (true, stop_daemon(running, wish).await?),
@@ -55,17 +51,12 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         match left.len() {
             0 => {}
             1 => text.push_str("one agent lives on; tl down --all ends it\n"),
-            count => text.push_str(&format!(
-                "{count} agents live on; tl down --all ends them\n"
-            )),
+            count => text.push_str(&format!("{count} agents live on; tl down --all ends them\n")),
         }
         if !left.is_empty() {
             for task in &tasks {
                 let key = safe_line(&task.key);
-                text.push_str(&format!(
-                    "  {key} is at work: {}\n",
-                    safe_glance(&task.title, 60)
-                ));
+                text.push_str(&format!("  {key} is at work: {}\n", safe_glance(&task.title, 60)));
             }
         }
         text
@@ -106,9 +97,7 @@ async fn end_keepers(context: &Context, pids: &[i32]) -> Outcome {
     for _ in 0..LOOKS {
         if living(context)?.is_empty() {
             let swept = keepers::sweep(&context.home.keepers()).await;
-            return swept
-                .map(drop)
-                .map_err(|error| Failure::new("sweep_failed", error.to_string()));
+            return swept.map(drop).map_err(|error| Failure::new("sweep_failed", error.to_string()));
         }
         tokio::time::sleep(LOOK).await;
     }

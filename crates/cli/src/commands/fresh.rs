@@ -13,7 +13,6 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let daemon = context.daemon().await?;
-    let change = daemon.client.fresh(&args.key).await?;
+    let change = context.tell(async |client| Ok(client.fresh(&args.key).await?)).await?;
     task_change::print(context.output, &change, "starts over with its next message")
 }

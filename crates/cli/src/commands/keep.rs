@@ -14,6 +14,5 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    throughline_keeper::run(&args.dir)
-        .map_err(|error| Failure::new("keeper_failed", error.to_string()))
+    throughline_keeper::run(&args.dir).map_err(|error| Failure::new("keeper_failed", error.to_string()))
 }

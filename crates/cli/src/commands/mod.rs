@@ -30,23 +30,22 @@ mod up;
 use std::future::Future;
 
 use clap::{Parser, Subcommand};
+use throughline_api::client::Client;
 use throughline_engine::Home;
 
 use crate::daemon::{self, Daemon};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::home;
 use crate::output::{Format, Output};
+
+/// How often the daemon may go away in the middle of one command.
+const TRIES: usize = 10;
 
 /// Throughline remembers work, not sessions: coding agents whose tasks go on where they ended
 ///
 /// Without a command it says where things stand: what needs you, what runs, what rests.
 #[derive(Debug, Parser)]
-#[command(
-    name = "tl",
-    version,
-    max_term_width = 100,
-    disable_help_subcommand = true
-)]
+#[command(name = "tl", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "Start with: tl say \"plan look around; write notes\"")]
 pub(crate) struct Cli {
     /// Print JSON instead of text: one document, or one per line for streams
@@ -94,6 +93,31 @@ impl Context {
     pub(crate) async fn daemon(&self) -> Outcome<Daemon> {
         daemon::reach(&self.home).await
     }
+
+    /// Asks the daemon something that can be asked twice: again if the daemon goes away in the middle.
+    pub(crate) async fn ask<T>(&self, question: impl AsyncFn(&Client) -> Outcome<T>) -> Outcome<T> {
+        self.repeat(question, Failure::is_departure).await
+    }
+
+    /// Tells the daemon to do something: again only if it is certain that it was not heard.
+    pub(crate) async fn tell<T>(&self, order: impl AsyncFn(&Client) -> Outcome<T>) -> Outcome<T> {
+        self.repeat(order, Failure::is_unheard).await
+    }
+
+    async fn repeat<T>(
+        &self,
+        call: impl AsyncFn(&Client) -> Outcome<T>,
+        again: impl Fn(&Failure) -> bool,
+    ) -> Outcome<T> {
+        let mut tries = 1;
+        loop {
+            let daemon = self.daemon().await?;
+            match call(&daemon.client).await {
+                Err(failure) if again(&failure) && tries < TRIES => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
 }
 
 /// Runs one command.
@@ -131,15 +155,10 @@ pub(crate) fn run(cli: Cli) -> Outcome {
 }
 
 /// Runs a client command on one thread.
-fn client<F: Future<Output = Outcome>>(
-    output: Output,
-    command: impl FnOnce(Context) -> F,
-) -> Outcome {
-    let home = home::resolve()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::from)?;
+fn client<F: Future<Output = Outcome>>(output: Output, command: impl FnOnce(Context) -> F) -> Outcome {
+    // Without a home there is no daemon, and none can be started.
+    let home = home::resolve().map_err(|failure| failure.exit(Exit::NoDaemon))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::from)?;
     let outcome = runtime.block_on(command(Context { output, home }));
     // A thread that still reads stdin must not keep the process.
     runtime.shutdown_background();

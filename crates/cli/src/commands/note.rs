@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let text = message_content::text(&args.text)?;
-    let daemon = context.daemon().await?;
-    let change = daemon.client.pin_note(&args.key, &PinNote { text }).await?;
+    let note = PinNote { text };
+    let change = context.tell(async |client| Ok(client.pin_note(&args.key, &note).await?)).await?;
     task_change::print(context.output, &change, "noted")
 }

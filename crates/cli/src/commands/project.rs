@@ -37,11 +37,11 @@ enum Verb {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let daemon = context.daemon().await?;
     let output = context.output;
     match args.verb {
         Verb::Add { path, name, agent } => {
-            let project = place::add(&daemon.client, &path, name, agent).await?;
+            let project =
+                context.tell(async |client| place::add(client, &path, name.clone(), agent.clone()).await).await?;
             output.document(&project, || {
                 format!(
                     "project {} in {}, with {}\n",
@@ -52,7 +52,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
             })
         }
         Verb::List => {
-            let list = daemon.client.projects().await?;
+            let list = context.ask(async |client| Ok(client.projects().await?)).await?;
             output.document(&list, || {
                 if list.projects.is_empty() {
                     return "there are no projects yet: tl project add PATH\n".to_owned();

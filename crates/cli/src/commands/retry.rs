@@ -20,8 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let daemon = context.daemon().await?;
-    let change = daemon.client.retry(&args.key).await?;
+    let change = context.tell(async |client| Ok(client.retry(&args.key).await?)).await?;
     let output = context.output;
     if args.detach {
         return task_change::print(output, &change, "runs again");
@@ -30,19 +29,15 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         task_change::print(output, &change, "runs again")?;
     }
     let (input, turn) = requested(&change.task).ok_or_else(|| {
-        Failure::new("internal", "the turn that was asked for is not there")
-            .hint(format!("tl show {}", args.key))
+        Failure::new("internal", "the turn that was asked for is not there").hint(format!("tl show {}", args.key))
     })?;
     let aim = Aim {
-        task: TaskRef {
-            id: change.task.summary.id,
-            key: change.task.summary.key.clone(),
-        },
+        task: TaskRef { id: change.task.summary.id, key: change.task.summary.key.clone() },
         input,
         turn,
         after: change.cursor,
     };
-    follow(&context, &daemon, aim).await
+    follow(&context, aim).await
 }
 
 /// The input that runs again, and its turn if it is one already; the newest if it was that quick.

@@ -3,24 +3,20 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use throughline_api::client::ClientError;
-use throughline_api::message::{Override, SendMessage, SentMessage};
+use throughline_api::client::Client;
+use throughline_api::message::{Override, SendMessage};
 use throughline_api::project::{Channel, OpenConversation, Project};
 use throughline_api::task::Role;
 use throughline_model::ids::{ConversationId, Id as _};
 use uuid::Uuid;
 
 use super::Context;
-use crate::daemon::{Daemon, is_departure};
 use crate::decision_view;
-use crate::failure::{Failure, Outcome};
-use crate::message_content;
+use crate::failure::Outcome;
+use crate::message_content::{self, Attachment};
 use crate::place;
 use crate::role::RoleArg;
 use crate::stream::{Aim, follow, tagged};
-
-/// How often a message is sent again when the daemon goes away in between. It has one effect.
-const TRIES: usize = 5;
 
 /// Say something: a follow-up goes on where the last turn ended
 ///
@@ -63,34 +59,56 @@ pub(crate) struct Args {
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let text = message_content::text(&args.text)?;
     let files = message_content::read_files(&args.attach)?;
-    let mut daemon = context.daemon().await?;
-    let project = project(&context, &daemon, &args).await?;
-    let conversation = conversation(&daemon, &args, project.as_ref()).await?;
-    let message = SendMessage {
-        content: message_content::blocks(&daemon.client, text, files).await?,
-        stated: Some(stated(&args, project.as_ref())),
-        interrupt: args.interrupt,
-        ..SendMessage::default()
-    };
-    let after = daemon.client.status().await?.cursor;
-    let sent = send(&context, &mut daemon, conversation, &message).await?;
+    let prepared = context.ask(async |client| prepare(&context, client, &args, &text, &files).await).await?;
+    #[expect(clippy::disallowed_methods, reason = "the idempotency key of a message is minted where it is said")]
+    let key = format!("tl-{}", Uuid::now_v7());
+    // Under one key it has one effect, however often the daemon goes away in between.
+    let sent = context
+        .ask(async |client| {
+            let Prepared { conversation, message, .. } = &prepared;
+            Ok(client.send_message(*conversation, message, &key).await?)
+        })
+        .await?;
     context.output.json(&tagged("sent", &sent)?)?;
     let Some(task) = sent.task.clone() else {
         return context.output.line(&decision_view::bare(&sent.decision));
     };
-    let state = daemon.client.task(&task.id.to_string()).await?;
+    let id = task.id.to_string();
+    let state = context.ask(async |client| Ok(client.task(&id).await?)).await?;
     let line = decision_view::line(context.output, &sent, &state);
     context.output.piece(&line)?;
     if args.detach {
         return Ok(());
     }
-    let aim = Aim {
-        task,
-        input: sent.input.id,
-        turn: sent.turn,
-        after,
+    let aim = Aim { task, input: sent.input.id, turn: sent.turn, after: prepared.after };
+    follow(&context, aim).await
+}
+
+/// All that is needed before a message is sent.
+struct Prepared {
+    conversation: Uuid,
+    message: SendMessage,
+    /// Where the stream stood before it.
+    after: String,
+}
+
+async fn prepare(
+    context: &Context,
+    client: &Client,
+    args: &Args,
+    text: &str,
+    files: &[Attachment],
+) -> Outcome<Prepared> {
+    let project = project(context, client, args).await?;
+    let conversation = conversation(client, args, project.as_ref()).await?;
+    let message = SendMessage {
+        content: message_content::blocks(client, text, files).await?,
+        stated: Some(stated(args, project.as_ref())),
+        interrupt: args.interrupt,
+        ..SendMessage::default()
     };
-    follow(&context, &daemon, aim).await
+    let after = client.status().await?.cursor;
+    Ok(Prepared { conversation, message, after })
 }
 
 fn stated(args: &Args, project: Option<&Project>) -> Override {
@@ -104,8 +122,7 @@ fn stated(args: &Args, project: Option<&Project>) -> Override {
 }
 
 /// From the flags, from the task, or from where this is typed.
-async fn project(context: &Context, daemon: &Daemon, args: &Args) -> Outcome<Option<Project>> {
-    let client = &daemon.client;
+async fn project(context: &Context, client: &Client, args: &Args) -> Outcome<Option<Project>> {
     if let Some(name) = &args.project {
         return Ok(Some(place::named(client, name).await?));
     }
@@ -126,12 +143,9 @@ fn is_id(name: &str) -> bool {
 }
 
 /// The terminal's own conversation for the project, or the one that was named.
-async fn conversation(daemon: &Daemon, args: &Args, project: Option<&Project>) -> Outcome<Uuid> {
-    let open = OpenConversation {
-        channel: Channel::Cli,
-        project: project.map(|project| project.id.to_string()),
-        root: None,
-    };
+async fn conversation(client: &Client, args: &Args, project: Option<&Project>) -> Outcome<Uuid> {
+    let open =
+        OpenConversation { channel: Channel::Cli, project: project.map(|project| project.id.to_string()), root: None };
     let named = args.conversation.as_deref().map(|name| match name.parse() {
         Ok(id) => id,
         Err(_) => {
@@ -140,45 +154,12 @@ async fn conversation(daemon: &Daemon, args: &Args, project: Option<&Project>) -
         }
     });
     let opened = match named {
-        Some(id) => daemon.client.put_conversation(id, &open).await?,
+        Some(id) => client.put_conversation(id, &open).await?,
         None => {
             let root = project.map(|project| project.root.clone());
             let open = OpenConversation { root, ..open };
-            daemon.client.open_conversation(&open).await?
+            client.open_conversation(&open).await?
         }
     };
     Ok(opened.id)
-}
-
-/// Sends it under one key, so that it has one effect however often the daemon goes away in between.
-async fn send(
-    context: &Context,
-    daemon: &mut Daemon,
-    conversation: Uuid,
-    message: &SendMessage,
-) -> Outcome<SentMessage> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the idempotency key of a message is minted where it is said"
-    )]
-    let key = format!("tl-{}", Uuid::now_v7());
-    let mut last: Option<ClientError> = None;
-    for _ in 0..TRIES {
-        match daemon
-            .client
-            .send_message(conversation, message, &key)
-            .await
-        {
-            Ok(sent) => return Ok(sent),
-            Err(error) if is_departure(&error) => {
-                last = Some(error);
-                *daemon = context.daemon().await?;
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(last.map_or_else(
-        || Failure::new("daemon_unreachable", "the daemon keeps going away"),
-        Failure::from,
-    ))
 }

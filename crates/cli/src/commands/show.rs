@@ -31,10 +31,13 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let daemon = context.daemon().await?;
     let output = context.output;
-    let task = daemon.client.task(&args.key).await?;
-    let page = newest(&daemon.client, &args.key, args.limit).await?;
+    let (task, page) = context
+        .ask(async |client| {
+            let task = client.task(&args.key).await?;
+            Ok((task, newest(client, &args.key, args.limit).await?))
+        })
+        .await?;
     if !args.follow {
         let document = json!({ "task": task, "entries": page.entries, "before": page.before, "after": page.after });
         return output.document(&document, || {
@@ -53,11 +56,8 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     for entry in &page.entries {
         show(&context, entry)?;
     }
-    let target = TaskRef {
-        id: task.summary.id,
-        key: task.summary.key.clone(),
-    };
-    let mut watch = Watch::new(&context, &daemon, &target, page.after.clone());
+    let target = TaskRef { id: task.summary.id, key: task.summary.key.clone() };
+    let mut watch = Watch::new(&context, &target, page.after.clone());
     let interrupt = tokio::signal::ctrl_c();
     tokio::pin!(interrupt);
     loop {
@@ -90,10 +90,7 @@ async fn newest(client: &Client, key: &str, limit: usize) -> Outcome<TimelinePag
             None => (0, None),
         };
         let missing = limit.saturating_sub(have).clamp(1, PAGE);
-        let query = TimelineQuery {
-            before,
-            limit: Some(missing),
-        };
+        let query = TimelineQuery { before, limit: Some(missing) };
         let mut page = client.timeline(key, &query).await?;
         if let Some(newer) = whole.take() {
             page.entries.extend(newer.entries);

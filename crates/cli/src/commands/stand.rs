@@ -10,13 +10,12 @@ use crate::safe_text::safe_line;
 use crate::task_view;
 
 pub(super) async fn run(context: Context) -> Outcome {
-    let daemon = context.daemon().await?;
-    let status = daemon.client.status().await?;
+    let status = context.ask(async |client| Ok(client.status().await?)).await?;
     if context.output.is_json() {
         return context.output.json(&status);
     }
     if is_blank(&status) {
-        let here = place::here(&daemon.client).await?;
+        let here = context.ask(async |client| place::here(client).await).await?;
         let folder = here.map(|project| project.name);
         return context.output.piece(&how_to_start(folder.as_deref()));
     }
@@ -24,10 +23,7 @@ pub(super) async fn run(context: Context) -> Outcome {
 }
 
 fn is_blank(status: &Status) -> bool {
-    status.needs_me.is_empty()
-        && status.running.is_empty()
-        && status.resting.is_empty()
-        && status.approvals.is_empty()
+    status.needs_me.is_empty() && status.running.is_empty() && status.resting.is_empty() && status.approvals.is_empty()
 }
 
 fn how_to_start(project: Option<&str>) -> String {
@@ -47,11 +43,7 @@ fn how_to_start(project: Option<&str>) -> String {
 
 /// The three sections, each only if it has something.
 pub(super) fn text(output: Output, status: &Status) -> String {
-    let sections = [
-        ("Needs you", &status.needs_me),
-        ("Running", &status.running),
-        ("Resting", &status.resting),
-    ];
+    let sections = [("Needs you", &status.needs_me), ("Running", &status.running), ("Resting", &status.resting)];
     let mut text = String::new();
     for (title, tasks) in sections {
         if tasks.is_empty() {
@@ -65,11 +57,7 @@ pub(super) fn text(output: Output, status: &Status) -> String {
         text.push_str(&task_view::list(output, tasks, "  "));
     }
     for approval in &status.approvals {
-        text.push_str(&format!(
-            "\n{}  tl approve {}\n",
-            safe_line(&approval.task.key),
-            approval.id
-        ));
+        text.push_str(&format!("\n{}  tl approve {}\n", safe_line(&approval.task.key), approval.id));
     }
     text
 }

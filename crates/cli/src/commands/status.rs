@@ -15,11 +15,10 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let daemon = context.daemon().await?;
     let output = context.output;
     if args.keys.is_empty() {
-        let version = daemon.client.version().await?;
-        let status = daemon.client.status().await?;
+        let (version, status) =
+            context.ask(async |client| Ok((client.version().await?, client.status().await?))).await?;
         let document = serde_json::to_value(&status)
             .and_then(|mut document| {
                 document["daemon"] = serde_json::to_value(&version)?;
@@ -33,13 +32,11 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     }
     let mut tasks = Vec::with_capacity(args.keys.len());
     for key in &args.keys {
-        tasks.push(daemon.client.task(key).await?);
+        let task = context.ask(async |client| Ok(client.task(key).await?)).await?;
+        tasks.push(task);
     }
     output.document(&json!({ "tasks": tasks }), || {
-        let cards: Vec<String> = tasks
-            .iter()
-            .map(|task| task_view::card(output, task))
-            .collect();
+        let cards: Vec<String> = tasks.iter().map(|task| task_view::card(output, task)).collect();
         cards.join("\n")
     })
 }

@@ -1,7 +1,8 @@
 //! `tl tasks`: the list.
 
 use serde_json::json;
-use throughline_api::client::TaskListQuery;
+use throughline_api::client::{Client, TaskListQuery};
+use throughline_api::task::TaskSummary;
 
 use super::Context;
 use crate::failure::Outcome;
@@ -29,32 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let daemon = context.daemon().await?;
-    let project = match &args.project {
-        Some(name) => Some(place::named(&daemon.client, name).await?.id.to_string()),
-        None => None,
-    };
-    let mut query = TaskListQuery {
-        all: args.all,
-        needs_me: args.needs_me,
-        project,
-        ..TaskListQuery::default()
-    };
-    let mut tasks = Vec::new();
-    loop {
-        let missing = args.limit.saturating_sub(tasks.len());
-        if missing == 0 {
-            break;
-        }
-        query.limit = Some(missing.min(PAGE));
-        let page = daemon.client.tasks(&query).await?;
-        tasks.extend(page.tasks);
-        query.after = page.next;
-        if query.after.is_none() {
-            break;
-        }
-    }
-    let more = query.after.is_some();
+    let (tasks, more) = context.ask(async |client| list(client, &args).await).await?;
     let output = context.output;
     output.document(&json!({ "tasks": tasks, "more": more }), || {
         let mut text = task_view::list(output, &tasks, "");
@@ -70,4 +46,24 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         }
         text
     })
+}
+
+/// As many pages as it takes; true if there is more.
+async fn list(client: &Client, args: &Args) -> Outcome<(Vec<TaskSummary>, bool)> {
+    let project = match &args.project {
+        Some(name) => Some(place::named(client, name).await?.id.to_string()),
+        None => None,
+    };
+    let mut query = TaskListQuery { all: args.all, needs_me: args.needs_me, project, ..TaskListQuery::default() };
+    let mut tasks = Vec::new();
+    loop {
+        let missing = args.limit.saturating_sub(tasks.len());
+        query.limit = Some(missing.clamp(1, PAGE));
+        let page = client.tasks(&query).await?;
+        tasks.extend(page.tasks);
+        query.after = page.next;
+        if query.after.is_none() || tasks.len() >= args.limit {
+            return Ok((tasks, query.after.is_some()));
+        }
+    }
 }

@@ -21,9 +21,6 @@ pub(super) async fn run(context: Context, Args {}: Args) -> Outcome {
     let document = json!({ "daemon": version, "started": daemon.arrival != Arrival::Found });
     context.output.document(&document, || {
         let url = version.url.as_deref().unwrap_or("its Unix socket");
-        format!(
-            "the daemon {how}: process {}, listening on {url}\n",
-            version.pid
-        )
+        format!("the daemon {how}: process {}, listening on {url}\n", version.pid)
     })
 }

@@ -21,17 +21,10 @@ pub(crate) fn path(home: &Home) -> PathBuf {
 /// Opens it for the next daemon.
 pub(crate) fn open(home: &Home) -> io::Result<File> {
     let path = path(home);
-    if path
-        .metadata()
-        .is_ok_and(|metadata| metadata.len() > MAX_BYTES)
-    {
+    if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_BYTES) {
         std::fs::rename(&path, path.with_extension("log.1"))?;
     }
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
 /// The last lines that were written from this length on.

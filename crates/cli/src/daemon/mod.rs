@@ -53,41 +53,27 @@ pub(crate) async fn reach(home: &Home) -> Outcome<Daemon> {
                 arrival = Arrival::Replaced;
             }
             Some(running) => {
-                return Ok(Daemon {
-                    client: Client::unix(running.socket),
-                    arrival,
-                });
+                return Ok(Daemon { client: Client::unix(running.socket), arrival });
             }
-            None if attempt % LOOKS_PER_START == 0 || arrival == Arrival::Replaced => {
-                match process::start(home)? {
-                    Started::Ready if arrival == Arrival::Found => arrival = Arrival::Started,
-                    Started::Ready => {}
-                    Started::HomeInUse => tokio::time::sleep(RETRY).await,
-                }
-            }
+            None if attempt % LOOKS_PER_START == 0 || arrival == Arrival::Replaced => match process::start(home)? {
+                Started::Ready if arrival == Arrival::Found => arrival = Arrival::Started,
+                Started::Ready => {}
+                Started::HomeInUse => tokio::time::sleep(RETRY).await,
+            },
             None => tokio::time::sleep(RETRY).await,
         }
     }
-    Err(Failure::new(
-        "daemon_not_started",
-        "another process holds this home, but no daemon listens there",
-    )
-    .hint(format!(
-        "see {}; `tl doctor` looks closer",
-        log_file::path(home).display()
-    ))
-    .exit(Exit::NoDaemon))
+    Err(Failure::new("daemon_not_started", "another process holds this home, but no daemon listens there")
+        .hint(format!("see {}; `tl doctor` looks closer", log_file::path(home).display()))
+        .exit(Exit::NoDaemon))
 }
 
 /// The daemon that listens now; nothing is started.
 pub(crate) fn look(home: &Home) -> Outcome<Option<Running>> {
     process::listening(home).map_err(|error| {
-        Failure::new(
-            "daemon_unreachable",
-            format!("the daemon's socket cannot be used: {error}"),
-        )
-        .hint("`tl doctor` looks closer")
-        .exit(Exit::NoDaemon)
+        Failure::new("daemon_unreachable", format!("the daemon's socket cannot be used: {error}"))
+            .hint("`tl doctor` looks closer")
+            .exit(Exit::NoDaemon)
     })
 }
 
@@ -97,23 +83,12 @@ fn is_older(running: &Running, own: &BuildIdentity) -> bool {
     notice.is_some_and(|notice| own.is_newer_than(&notice.build))
 }
 
-/// Whether the daemon went away in the middle, so that asking again makes sense.
-pub(crate) fn is_departure(error: &ClientError) -> bool {
-    match error {
-        ClientError::Unreachable { .. } | ClientError::Protocol(_) => true,
-        ClientError::Problem(problem) => problem.code == "stopping",
-        ClientError::Timeout(_) => false,
-    }
-}
-
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let exit = match &error {
             ClientError::Unreachable { .. } => Exit::NoDaemon,
             _ => Exit::Failed,
         };
-        Failure::new(error.code(), error.to_string())
-            .hint(error.hint())
-            .exit(exit)
+        Failure::new(error.code(), error.to_string()).hint(error.hint()).exit(exit)
     }
 }

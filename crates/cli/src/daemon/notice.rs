@@ -39,12 +39,7 @@ impl Notice {
     pub(crate) fn store(&self, home: &Home) -> io::Result<()> {
         let path = home.path().join(FILE);
         let fresh = path.with_extension("json.new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&fresh)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         std::fs::rename(fresh, path)
     }

@@ -37,11 +37,7 @@ pub(crate) enum StartReport {
         url: String,
     },
     /// It does not, and says why.
-    Failed {
-        code: String,
-        message: String,
-        hint: Option<String>,
-    },
+    Failed { code: String, message: String, hint: Option<String> },
 }
 
 /// A daemon that listens.
@@ -72,11 +68,7 @@ pub(crate) fn listening(home: &Home) -> io::Result<Option<Running>> {
         };
         let pid = peer_pid(&stream).or_else(|| Pid::from_raw(notice.as_ref()?.pid));
         let own = notice.filter(|notice| Pid::from_raw(notice.pid) == pid);
-        return Ok(Some(Running {
-            pid,
-            notice: own,
-            socket,
-        }));
+        return Ok(Some(Running { pid, notice: own, socket }));
     }
     Ok(None)
 }
@@ -86,10 +78,7 @@ fn connect(socket: &Path) -> io::Result<UnixStream> {
 }
 
 fn is_absence(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
 #[cfg(target_os = "linux")]
@@ -127,8 +116,7 @@ impl Hold {
 
     /// Sends SIGTERM and waits for the end.
     pub(crate) fn stop(&self) -> Outcome {
-        self.terminate()
-            .map_err(|error| stuck_process(self.pid, &format!("cannot be stopped: {error}")))?;
+        self.terminate().map_err(|error| stuck_process(self.pid, &format!("cannot be stopped: {error}")))?;
         self.wait()
     }
 
@@ -141,10 +129,7 @@ impl Hold {
         match self.is_gone_by(deadline_in(STOP_PATIENCE)) {
             Ok(true) => Ok(()),
             Ok(false) => Err(late()),
-            Err(error) => Err(stuck_process(
-                self.pid,
-                &format!("cannot be watched: {error}"),
-            )),
+            Err(error) => Err(stuck_process(self.pid, &format!("cannot be watched: {error}"))),
         }
     }
 }
@@ -208,11 +193,8 @@ fn stuck_process(pid: Pid, why: &str) -> Failure {
 }
 
 fn stuck(why: &str) -> Failure {
-    Failure::new(
-        "daemon_stuck",
-        format!("the daemon could not be stopped: {why}"),
-    )
-    .hint("end that process yourself; nothing that was acknowledged is lost by it")
+    Failure::new("daemon_stuck", format!("the daemon could not be stopped: {why}"))
+        .hint("end that process yourself; nothing that was acknowledged is lost by it")
 }
 
 /// What came of starting a daemon.
@@ -228,8 +210,7 @@ pub(crate) enum Started {
 pub(crate) fn start(home: &Home) -> Outcome<Started> {
     let log = log_file::open(home).map_err(|error| unwritable(home, &error))?;
     let log_from = log.metadata().map_or(0, |metadata| metadata.len());
-    let executable =
-        own_executable().map_err(|error| not_started(format!("tl is not found: {error}")))?;
+    let executable = own_executable().map_err(|error| not_started(format!("tl is not found: {error}")))?;
     #[expect(clippy::disallowed_methods, reason = "the cli starts the daemon")]
     let mut command = Command::new(executable);
     command
@@ -239,9 +220,7 @@ pub(crate) fn start(home: &Home) -> Outcome<Started> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log);
-    let mut child = command
-        .spawn()
-        .map_err(|error| not_started(format!("tl could not be run: {error}")))?;
+    let mut child = command.spawn().map_err(|error| not_started(format!("tl could not be run: {error}")))?;
     let report = child
         .stdout
         .take()
@@ -250,22 +229,15 @@ pub(crate) fn start(home: &Home) -> Outcome<Started> {
     match report {
         Some(StartReport::Ready { .. }) => Ok(Started::Ready),
         Some(StartReport::Failed { code, .. }) if code == "home_in_use" => Ok(Started::HomeInUse),
-        Some(StartReport::Failed {
-            code,
-            message,
-            hint,
-        }) => Err(
-            Failure::new(code, format!("the daemon could not be started: {message}"))
+        Some(StartReport::Failed { code, message, hint }) => {
+            Err(Failure::new(code, format!("the daemon could not be started: {message}"))
                 .hint(hint.unwrap_or_default())
-                .exit(Exit::NoDaemon),
-        ),
+                .exit(Exit::NoDaemon))
+        }
         None => {
             let mut failure = not_started(match child.try_wait() {
                 Ok(Some(status)) => format!("it ended with {status}"),
-                _ => format!(
-                    "it did not say in time that it listens ({} s)",
-                    START_PATIENCE.as_secs()
-                ),
+                _ => format!("it did not say in time that it listens ({} s)", START_PATIENCE.as_secs()),
             });
             failure.details = log_file::tail(home, log_from);
             Err(failure.hint(format!("its log is {}", log_file::path(home).display())))
@@ -274,22 +246,16 @@ pub(crate) fn start(home: &Home) -> Outcome<Started> {
 }
 
 fn not_started(why: String) -> Failure {
-    Failure::new(
-        "daemon_not_started",
-        format!("the daemon could not be started: {why}"),
-    )
-    .hint("`tl serve` runs it in the foreground and shows what happens")
-    .exit(Exit::NoDaemon)
+    Failure::new("daemon_not_started", format!("the daemon could not be started: {why}"))
+        .hint("`tl serve` runs it in the foreground and shows what happens")
+        .exit(Exit::NoDaemon)
 }
 
 fn unwritable(home: &Home, error: &io::Error) -> Failure {
     let path = log_file::path(home);
     Failure::new(
         "home_unwritable",
-        format!(
-            "the daemon could not be started: {} cannot be written: {error}",
-            path.display()
-        ),
+        format!("the daemon could not be started: {} cannot be written: {error}", path.display()),
     )
     .hint("make it writable, or set THROUGHLINE_HOME to a folder that is")
     .exit(Exit::NoDaemon)
@@ -312,18 +278,12 @@ fn read_report(stdout: &mut ChildStdout) -> io::Result<Option<StartReport>> {
     Ok(serde_json::from_slice(&line).ok())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the patience of a person at a terminal is measured here"
-)]
+#[expect(clippy::disallowed_methods, reason = "the patience of a person at a terminal is measured here")]
 fn deadline_in(patience: Duration) -> Instant {
     Instant::now() + patience
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the patience of a person at a terminal is measured here"
-)]
+#[expect(clippy::disallowed_methods, reason = "the patience of a person at a terminal is measured here")]
 fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }

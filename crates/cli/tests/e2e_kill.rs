@@ -1,0 +1,98 @@
+//! The daemon is killed at random moments while turns go on: no acknowledged input is lost, no turn is
+//! run twice, and all of them complete.
+//!
+//! The seed is printed; `TL_SEED=… TL_TURNS=200 cargo nextest run -p throughline-cli e2e_kill` plays the
+//! same moments again, for as many turns as are wanted.
+#![allow(clippy::disallowed_methods, reason = "the seed of a run that nobody chose comes from the clock")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::process::Signal;
+use support::{World, kill_and_wait};
+
+/// Enough to catch a gross mistake on every run.
+const TURNS: u64 = 20;
+/// The daemon lives between nothing and this long.
+const MAX_LIFE_MS: u64 = 400;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Xorshift: small, and the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+}
+
+/// Kills whatever daemon has the home, again and again, until it is told to stop.
+fn kill_at_random(world: &World, dice: &mut Dice, done: &AtomicBool, kills: &AtomicUsize) {
+    while !done.load(Ordering::Relaxed) {
+        // tidy: the moment of the kill is what this test varies
+        std::thread::sleep(Duration::from_millis(dice.roll(MAX_LIFE_MS)));
+        let lock = std::fs::read_to_string(world.home.join("daemon.lock"));
+        let Some(pid) = lock.ok().and_then(|text| text.trim().parse().ok()) else {
+            continue;
+        };
+        if is_daemon(pid) && kill_and_wait(pid, Signal::KILL) {
+            kills.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A process id may have gone to somebody else since it was written down.
+fn is_daemon(pid: i32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    words.get(1) == Some(&&b"serve"[..])
+}
+
+#[test]
+fn killing_the_daemon_at_any_moment_loses_and_repeats_nothing() {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let by_clock = u64::from(since.expect("after 1970").subsec_nanos()) | 1;
+    let seed = number("TL_SEED").unwrap_or(by_clock);
+    let turns = number("TL_TURNS").unwrap_or(TURNS);
+    println!("TL_SEED={seed} TL_TURNS={turns}");
+    let world = World::new();
+    world.ok(&["say", "say first"]);
+    let (done, kills) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let killer = scope.spawn(|| kill_at_random(&world, &mut Dice(seed | 1), &done, &kills));
+        for turn in 0..turns {
+            let said = world.tl(&["say", &format!("append log.txt line-{turn}\nsay done-{turn}")]);
+            if said.code != Some(0) || !said.stdout.contains(&format!("done-{turn}")) {
+                done.store(true, Ordering::Relaxed);
+                killer.join().expect("it ends");
+                panic!("TL_SEED={seed}, turn {turn}: {said}{}", world.log());
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let kills = kills.load(Ordering::Relaxed);
+    println!("the daemon was killed {kills} times");
+    assert!(kills > 0, "it was killed at all");
+    let execution = world.task("shop-1")["executions"][0].clone();
+    assert_eq!(world.keys(), ["shop-1"]);
+    assert_eq!(execution["turns"], turns + 1, "TL_SEED={seed}: {execution:#}");
+    assert_eq!(execution["queue"], serde_json::json!([]), "TL_SEED={seed}");
+    let log = std::fs::read_to_string(world.project.join("log.txt")).expect("lines");
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in log.lines() {
+        *counts.entry(line).or_default() += 1;
+    }
+    for turn in 0..turns {
+        let line = format!("line-{turn}");
+        assert_eq!(counts.get(line.as_str()), Some(&1), "TL_SEED={seed}: {line} in\n{log}");
+    }
+}
