@@ -103,15 +103,16 @@ pub enum Keepers {
 pub struct Stopping {
     /// The process that is ending.
     pub pid: u32,
-    /// Keepers that live on.
-    pub left: Vec<RunningKeeper>,
+    /// Keepers that ran when it was asked; they live on unless they are stopped too.
+    pub running: Vec<RunningKeeper>,
 }
 
 /// A keeper that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunningKeeper {
-    /// The runtime session whose process it owns.
-    pub runtime_session: String,
-    /// Which of its processes.
-    pub epoch: u64,
+    /// The keeper's process id.
+    pub pid: i32,
+    /// The key of the task that its agent works for, where the daemon knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }

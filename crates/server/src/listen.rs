@@ -1,0 +1,193 @@
+//! Where the daemon listens: a Unix socket for its own user, and loopback TCP for whoever has the token.
+//!
+//! Refuses addresses that other machines reach, and a socket that another daemon answers on. The socket appears under
+//! its name only once it is complete and private.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use throughline_api::socket::ShortPath;
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+
+/// Why the daemon cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Other machines could reach it.
+    #[error("{address} is not a loopback address")]
+    NotLoopback {
+        /// Which address.
+        address: SocketAddr,
+    },
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {source}")]
+    Tcp {
+        /// Which address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The socket cannot be made.
+    #[error("cannot listen on {}: {source}", path.display())]
+    Unix {
+        /// Which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another daemon answers there.
+    #[error("another daemon listens on {}", path.display())]
+    InUse {
+        /// Which path.
+        path: PathBuf,
+    },
+    /// Something else has that name.
+    #[error("{} is there and is not a socket", path.display())]
+    NotASocket {
+        /// Which path.
+        path: PathBuf,
+    },
+}
+
+impl ListenError {
+    /// The stable code, the same in the CLI and the docs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            ListenError::NotLoopback { .. } => "listen_not_loopback",
+            ListenError::Tcp { source, .. } if source.kind() == io::ErrorKind::AddrInUse => "address_in_use",
+            ListenError::Tcp { .. } | ListenError::Unix { .. } => "listen_failed",
+            ListenError::InUse { .. } => "socket_in_use",
+            ListenError::NotASocket { .. } => "not_a_socket",
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            ListenError::NotLoopback { .. } => "listen on 127.0.0.1 or [::1], and put a tunnel in front to reach it from elsewhere",
+            ListenError::Tcp { source, .. } if source.kind() == io::ErrorKind::AddrInUse => "choose another port; port 0 takes any that is free",
+            ListenError::Tcp { .. } => "choose another address with --listen",
+            ListenError::Unix { .. } => "choose another path with --socket",
+            ListenError::InUse { .. } => "use that daemon, or stop it with `tl down`",
+            ListenError::NotASocket { .. } => "move it away, or choose another path with --socket",
+        }
+    }
+}
+
+/// A Unix socket that goes when the daemon goes.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(crate) listener: UnixListener,
+    pub(crate) path: PathBuf,
+    /// Which file it was: another daemon may have taken the name since.
+    file: (u64, u64),
+}
+
+pub(crate) async fn unix(path: &Path) -> Result<Socket, ListenError> {
+    let failed = |source| ListenError::Unix { path: path.to_owned(), source };
+    check_free(path).await?;
+    let name = path.file_name().ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidInput)))?.to_string_lossy();
+    let unfinished = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let _ = std::fs::remove_file(&unfinished);
+    let short = ShortPath::of(&unfinished).map_err(failed)?;
+    let listener = UnixListener::bind(short.path()).map_err(failed)?;
+    let finish = || {
+        std::fs::set_permissions(&unfinished, std::fs::Permissions::from_mode(0o600))?;
+        std::fs::rename(&unfinished, path)?;
+        std::fs::symlink_metadata(path)
+    };
+    let file = finish().map_err(|error| {
+        let _ = std::fs::remove_file(&unfinished);
+        failed(error)
+    })?;
+    Ok(Socket { listener, path: path.to_owned(), file: (file.dev(), file.ino()) })
+}
+
+/// A name is free if nothing is there, or the socket of a daemon that is dead.
+async fn check_free(path: &Path) -> Result<(), ListenError> {
+    let failed = |source| ListenError::Unix { path: path.to_owned(), source };
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+        Ok(file) if !file.file_type().is_socket() => return Err(ListenError::NotASocket { path: path.to_owned() }),
+        Ok(_) => {}
+    }
+    let short = ShortPath::of(path).map_err(failed)?;
+    match UnixStream::connect(short.path()).await {
+        Ok(_) => Err(ListenError::InUse { path: path.to_owned() }),
+        Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let ours = std::fs::symlink_metadata(&self.path).is_ok_and(|file| (file.dev(), file.ino()) == self.file);
+        if ours {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+pub(crate) async fn tcp(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
+    if !address.ip().is_loopback() {
+        return Err(ListenError::NotLoopback { address });
+    }
+    let failed = |source| ListenError::Tcp { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn other_machines_are_kept_out() {
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let error = tcp(address.parse().unwrap()).await.unwrap_err();
+            assert_eq!(error.code(), "listen_not_loopback", "{address}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_socket_is_private_and_goes_with_its_daemon() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("tl.sock");
+        let socket = unix(&path).await.unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(unix(&path).await.unwrap_err().code(), "socket_in_use");
+        drop(socket);
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn the_socket_of_a_dead_daemon_is_replaced_and_other_files_are_not() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("tl.sock");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        let socket = unix(&path).await.unwrap();
+        UnixStream::connect(&path).await.unwrap();
+        drop(socket);
+        std::fs::write(&path, "mine").unwrap();
+        assert_eq!(unix(&path).await.unwrap_err().code(), "not_a_socket");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
+
+    #[tokio::test]
+    async fn a_successors_socket_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("tl.sock");
+        let old = unix(&path).await.unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let new = unix(&path).await.unwrap();
+        drop(old);
+        assert!(path.exists());
+        drop(new);
+    }
+}

@@ -1,0 +1,141 @@
+//! Errors towards clients: every one is a problem document with a stable code and a hint.
+//!
+//! Owns which HTTP status a code gets. A code that this file does not know is the daemon's own fault (500).
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use throughline_api::problem::{MEDIA_TYPE, Problem};
+use throughline_engine::EngineError;
+use throughline_model::runtime_session::Failure;
+use throughline_store::StoreError;
+
+/// Why a request was not done.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    code: String,
+    detail: String,
+    hint: String,
+}
+
+impl Refusal {
+    /// The status follows from the code.
+    pub(crate) fn new(code: impl Into<String>, detail: impl Into<String>, hint: impl Into<String>) -> Self {
+        let code = code.into();
+        Refusal { status: status_of(&code), code, detail: detail.into(), hint: hint.into() }
+    }
+
+    /// There is no such task, approval, input, …
+    pub(crate) fn not_found(what: &str, name: &str) -> Self {
+        let detail = format!("there is no {what} `{name}`");
+        Refusal::new("not_found", detail, "`tl tasks --all` lists the tasks, `tl project list` the projects")
+    }
+
+    /// Something in the request's head or body has the wrong shape.
+    pub(crate) fn invalid(code: &str, detail: impl Into<String>) -> Self {
+        Refusal::new(code, detail, "see /api/v1/openapi.json for what is expected")
+    }
+}
+
+/// The one table from codes to statuses.
+fn status_of(code: &str) -> StatusCode {
+    match code {
+        "invalid_body" | "invalid_json" | "invalid_utf8" | "invalid_query" | "invalid_path" | "invalid_header" | "empty_message" => {
+            StatusCode::BAD_REQUEST
+        }
+        "unauthenticated" => StatusCode::UNAUTHORIZED,
+        "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" => StatusCode::FORBIDDEN,
+        "not_found" => StatusCode::NOT_FOUND,
+        "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
+        "body_timeout" => StatusCode::REQUEST_TIMEOUT,
+        "exists" | "project_exists" | "approval_settled" | "stale_epoch" | "turn_running" | "no_turn" | "input_gone"
+        | "idempotency_conflict" | "home_in_use" => StatusCode::CONFLICT,
+        "cursor_expired" => StatusCode::GONE,
+        "digest_mismatch" => StatusCode::PRECONDITION_FAILED,
+        "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "project_unknown" | "agent_unknown" | "blob_unknown" | "bad_path" | "bad_project_name" | "no_such_option" => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        "queue_full" => StatusCode::TOO_MANY_REQUESTS,
+        "not_available" => StatusCode::NOT_IMPLEMENTED,
+        "store_busy" | "store_read_only" | "contended" | "stopping" => StatusCode::SERVICE_UNAVAILABLE,
+        "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        // Logged here and nowhere else: what a client did wrong is its own affair, what we did wrong is ours.
+        if self.status.is_server_error() {
+            tracing::error!(code = self.code, detail = self.detail, "request failed");
+        } else {
+            tracing::debug!(code = self.code, detail = self.detail, "request refused");
+        }
+        let problem = Problem {
+            kind: format!("urn:throughline:error:{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: self.status.as_u16(),
+            code: self.code,
+            detail: self.detail,
+            hint: self.hint,
+            instance: None,
+        };
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut response = (self.status, body).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<EngineError> for Refusal {
+    fn from(error: EngineError) -> Self {
+        Refusal::new(error.code(), error.to_string(), error.hint())
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Refusal::new(error.code(), error.to_string(), error.hint())
+    }
+}
+
+impl From<Failure> for Refusal {
+    /// An agent that does not work is not the daemon's fault: 424 whatever its code.
+    fn from(failure: Failure) -> Self {
+        let hint = failure.hint.unwrap_or_else(|| "`tl agents` shows which agents are here".into());
+        Refusal { status: StatusCode::FAILED_DEPENDENCY, code: failure.code, detail: failure.message, hint }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use throughline_model::rejection::Rejection;
+
+    #[test]
+    fn what_a_person_can_mend_is_never_the_daemons_fault() {
+        let rejections = [
+            Rejection::NotFound { what: "task" },
+            Rejection::Exists { what: "it" },
+            Rejection::ApprovalSettled { how: "denied" },
+            Rejection::DigestMismatch,
+            Rejection::NoSuchOption,
+            Rejection::StaleEpoch { current: 2, given: 1 },
+            Rejection::TurnRunning,
+            Rejection::NoTurn { verb: "retry" },
+            Rejection::InputGone,
+            Rejection::QueueFull { waiting: 1 },
+            Rejection::Empty,
+            Rejection::Forbidden,
+        ];
+        for rejection in rejections {
+            let status = status_of(rejection.code());
+            assert!(status.is_client_error(), "{rejection:?} became {status}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The routes, one file per thing that they are about, and the document that describes them.
+//!
+//! Handlers only translate: parse what came, ask the engine or the store, and turn the answer into wire types.
+
+mod agents;
+mod approvals;
+mod blobs;
+mod conversations;
+mod daemon;
+mod events;
+mod health;
+mod messages;
+mod projects;
+mod tasks;
+mod timeline;
+
+use axum::Router;
+use axum::response::IntoResponse;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::Shared;
+use crate::problem::Refusal;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Throughline", description = "A durable runtime for coding agents. Errors are RFC 9457 problem documents."),
+    components(schemas(
+        throughline_api::problem::Problem,
+        throughline_api::timeline::TimelineEntry,
+        throughline_api::event::Ready,
+        throughline_api::event::LiveText
+    ))
+)]
+struct Document;
+
+/// All routes, and their description.
+pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
+    let (router, mut document) = OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(conversations::open))
+        .routes(routes!(conversations::put))
+        .routes(routes!(messages::send))
+        .routes(routes!(messages::withdraw))
+        .routes(routes!(blobs::put))
+        .routes(routes!(blobs::get))
+        .routes(routes!(tasks::list))
+        .routes(routes!(tasks::get))
+        .routes(routes!(tasks::cancel))
+        .routes(routes!(tasks::retry))
+        .routes(routes!(tasks::close))
+        .routes(routes!(tasks::reopen))
+        .routes(routes!(tasks::fresh))
+        .routes(routes!(tasks::add_execution))
+        .routes(routes!(tasks::pin_note))
+        .routes(routes!(timeline::get))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::get))
+        .routes(routes!(approvals::decide))
+        .routes(routes!(projects::list, projects::add))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::probe))
+        .routes(routes!(daemon::status))
+        .routes(routes!(daemon::version))
+        .routes(routes!(daemon::stop))
+        .routes(routes!(daemon::openapi))
+        .routes(routes!(events::stream))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+        .split_for_parts();
+    describe_errors(&mut document);
+    describe_security(&mut document);
+    let router = router.method_not_allowed_fallback(wrong_method).fallback(unknown);
+    (router, document)
+}
+
+async fn unknown(uri: http::Uri) -> impl IntoResponse {
+    Refusal::new("not_found", format!("there is no route {}", uri.path()), "see /api/v1/openapi.json for all routes")
+}
+
+async fn wrong_method(method: http::Method, uri: http::Uri) -> impl IntoResponse {
+    let detail = format!("{} does not take {method}", uri.path());
+    Refusal::new("method_not_allowed", detail, "see /api/v1/openapi.json for all routes")
+}
+
+/// Whatever is not described as an answer is a problem document, on every route.
+fn describe_errors(document: &mut utoipa::openapi::OpenApi) {
+    for item in document.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete];
+        for operation in operations.into_iter().flatten() {
+            let problem = Content::new(Some(RefOr::Ref(Ref::from_schema_name("Problem"))));
+            let response = ResponseBuilder::new()
+                .description("What went wrong, with a stable code and a hint")
+                .content(throughline_api::problem::MEDIA_TYPE, problem)
+                .build();
+            operation.responses.responses.insert("default".into(), RefOr::T(response));
+        }
+    }
+}
+
+/// Every route but `/healthz` needs the token, or the Unix socket.
+fn describe_security(document: &mut utoipa::openapi::OpenApi) {
+    let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+    document.components.get_or_insert_default().add_security_scheme("token", scheme);
+    document.security = Some(vec![SecurityRequirement::new("token", Vec::<String>::new())]);
+    if let Some(health) = document.paths.paths.get_mut("/healthz").and_then(|item| item.get.as_mut()) {
+        health.security = Some(vec![]);
+    }
+}

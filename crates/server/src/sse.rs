@@ -1,0 +1,187 @@
+//! One client of the event stream: catch up from the store, then follow the ring.
+//!
+//! Invariants (P3, P11): every durable event after the cursor once, in order, whatever the client's speed; at most one
+//! page or one handful of frames is held for it. Per event and client there is one comparison and one shared buffer.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
+use throughline_model::event::Seq;
+use throughline_model::ids::TaskId;
+use throughline_model::stream::StreamId;
+use throughline_store::port;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Interval, MissedTickBehavior};
+
+use crate::app::Shared;
+use crate::metrics::{Gauged, SSE_CLIENTS, SSE_LAGGED};
+use crate::ring::{Behind, Frame, Sort};
+
+/// How many events are read from the store at once for one client.
+const PAGE: usize = 128;
+/// How many frames are taken from the ring at once.
+const HANDFUL: usize = 64;
+/// How often a line is sent when there is nothing to say, so that both ends notice a dead connection.
+const BEAT: Duration = Duration::from_secs(15);
+/// How many clients may read from the store at once; more would only make each other wait.
+static READING: Semaphore = Semaphore::const_new(8);
+
+/// What a client wants.
+pub(crate) struct Wish {
+    /// Everything after this place.
+    pub(crate) after: Seq,
+    /// Only of this task.
+    pub(crate) task: Option<TaskId>,
+}
+
+struct Client {
+    app: Shared,
+    wish: Wish,
+    phase: Phase,
+    /// The ring's number to go on with.
+    next: u64,
+    /// Live text before this number is in the items so far.
+    live_from: u64,
+    /// To be sent.
+    ready: VecDeque<Bytes>,
+    taken: VecDeque<Frame>,
+    news: watch::Receiver<u64>,
+    beat: Interval,
+    _counted: Gauged,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Reads from the store.
+    CatchUp,
+    /// Reads from the ring.
+    Follow,
+}
+
+/// The body of the answer: it ends when the daemon does, or the client goes.
+pub(crate) fn body(app: Shared, wish: Wish) -> Body {
+    let mut beat = tokio::time::interval(BEAT);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beat.reset();
+    let ready = VecDeque::from([app.feed.encoder.ready(wish.after)]);
+    let client = Client {
+        news: app.feed.ring.watch(),
+        app,
+        wish,
+        phase: Phase::CatchUp,
+        next: 0,
+        live_from: 0,
+        ready,
+        taken: VecDeque::new(),
+        beat,
+        _counted: Gauged::new(SSE_CLIENTS),
+    };
+    Body::from_stream(stream::unfold(client, |mut client| async move {
+        let bytes = client.next().await?;
+        Some((Ok::<_, Infallible>(bytes), client))
+    }))
+}
+
+impl Client {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Some(bytes);
+            }
+            match self.phase {
+                Phase::CatchUp => self.catch_up().await?,
+                Phase::Follow => match self.take() {
+                    Ok(()) if self.ready.is_empty() => self.wait().await?,
+                    Ok(()) => {}
+                    Err(Behind) => {
+                        metrics::counter!(SSE_LAGGED).increment(1);
+                        self.phase = Phase::CatchUp;
+                    }
+                },
+            }
+        }
+    }
+
+    /// One page from the store, or over to the ring; none if the store fails, and the client comes back with its cursor.
+    async fn catch_up(&mut self) -> Option<()> {
+        let ring = &self.app.feed.ring;
+        if let Ok(next) = ring.after(self.wish.after) {
+            self.next = next;
+            self.phase = Phase::Follow;
+            self.live_from = ring.end();
+            self.items_so_far().await;
+            return Some(());
+        }
+        let covered = ring.newest();
+        let stream = self.wish.task.map(StreamId::Task);
+        let feed = port::Feed { stream, after: self.wish.after, limit: PAGE };
+        let _turn = READING.acquire().await.ok()?;
+        let page = match self.app.engine.store().read(feed).await {
+            Ok(page) => page,
+            Err(error) => {
+                tracing::error!(%error, "an event stream ends because the store cannot be read");
+                return None;
+            }
+        };
+        for recorded in &page {
+            self.wish.after = recorded.seq;
+            self.ready.push_back(self.app.feed.encoder.durable(recorded).await.bytes);
+        }
+        // A page that is not full was the last one: nothing else of this stream came before what the ring has seen.
+        if page.len() < PAGE {
+            self.wish.after = self.wish.after.max(covered);
+        }
+        Some(())
+    }
+
+    /// Who watches one task gets the text that is being written, from its beginning.
+    async fn items_so_far(&mut self) {
+        let Some(task) = self.wish.task else { return };
+        for item in self.app.engine.live(task) {
+            self.ready.push_back(self.app.feed.encoder.live(&item, self.wish.after).await.bytes);
+        }
+    }
+
+    /// A handful of frames from the ring; what is not wanted is left out.
+    fn take(&mut self) -> Result<(), Behind> {
+        loop {
+            let from = self.next;
+            self.next = self.app.feed.ring.read(from, HANDFUL, &mut self.taken)?;
+            if self.taken.is_empty() {
+                return Ok(());
+            }
+            for (number, frame) in (from..).zip(self.taken.drain(..)) {
+                let mine = self.wish.task.is_none() || self.wish.task == frame.task;
+                let wanted = match frame.sort {
+                    Sort::Durable => {
+                        let fresh = frame.seq > self.wish.after;
+                        self.wish.after = self.wish.after.max(frame.seq);
+                        fresh
+                    }
+                    Sort::Live => number >= self.live_from,
+                };
+                if mine && wanted {
+                    self.ready.push_back(frame.bytes);
+                }
+            }
+            if !self.ready.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Option<()> {
+        tokio::select! {
+            changed = self.news.changed() => changed.ok(),
+            _ = self.beat.tick() => {
+                self.ready.push_back(Bytes::from_static(b": beat\n\n"));
+                Some(())
+            }
+            () = self.app.ending.cancelled() => None,
+        }
+    }
+}

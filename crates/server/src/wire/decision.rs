@@ -1,0 +1,78 @@
+//! Inputs and what was made of them, to the wire.
+
+use throughline_api::message as api;
+use throughline_model::ids::Id as _;
+use throughline_model::route::{Intent, RouteDecision};
+use throughline_model::view::InputRow;
+
+use super::{moment, role};
+
+pub(crate) fn input(row: &InputRow) -> api::Input {
+    api::Input {
+        id: row.id.uuid(),
+        conversation: row.conversation.uuid(),
+        person: row.person.uuid(),
+        at: moment(row.at),
+    }
+}
+
+pub(crate) fn decision(decision: &RouteDecision) -> api::Decision {
+    api::Decision {
+        id: decision.id.uuid(),
+        aim: aim(&decision.intent),
+        confidence: decision.confidence,
+        evidence: decision.evidence.clone(),
+        alternatives: decision.alternatives.iter().map(aim).collect(),
+    }
+}
+
+fn aim(intent: &Intent) -> api::Aim {
+    let mut target = api::Target { task: intent.task().map(|task| task.uuid()), ..api::Target::default() };
+    let word = match intent {
+        Intent::Continue { execution, .. } => {
+            target.execution = execution.map(|execution| execution.uuid());
+            "continue"
+        }
+        Intent::Answer { execution, .. } => {
+            target.execution = execution.map(|execution| execution.uuid());
+            "answer"
+        }
+        Intent::NewTask { project, agent } => {
+            target.project = Some(project.uuid());
+            target.agent.clone_from(agent);
+            "new_task"
+        }
+        Intent::AddExecution { agent, role: wanted, .. } => {
+            target.agent = Some(agent.clone());
+            target.role = Some(role(*wanted));
+            "add_execution"
+        }
+        Intent::SwitchAgent { agent, model, .. } => {
+            target.agent.clone_from(agent);
+            target.model.clone_from(model);
+            "switch_agent"
+        }
+        Intent::Approve { approval, .. } => {
+            target.approval = Some(approval.uuid());
+            "approve"
+        }
+        Intent::Deny { approval, .. } => {
+            target.approval = Some(approval.uuid());
+            "deny"
+        }
+        Intent::Clarify { candidates } => {
+            target.candidates = candidates.iter().map(|task| task.uuid()).collect();
+            "clarify"
+        }
+        Intent::FreshSession { .. } => "fresh_session",
+        Intent::Retry { .. } => "retry",
+        Intent::Fork { .. } => "fork",
+        Intent::Status { .. } => "status",
+        Intent::Cancel { .. } => "cancel",
+        Intent::Close { .. } => "close",
+        Intent::Focus { .. } => "focus",
+        Intent::Ack => "ack",
+        Intent::Help => "help",
+    };
+    api::Aim { intent: word.into(), target }
+}

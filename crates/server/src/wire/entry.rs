@@ -1,0 +1,252 @@
+//! Durable events to the wire: every event has an entry, so that a client that counts cursors misses none.
+
+use throughline_api::message::Decision;
+use throughline_api::task::{AgentVersion, TaskRef, TurnEnd};
+use throughline_api::timeline::{EntryBody, TimelineEntry, UserMessage};
+use throughline_model::approval::Settlement;
+use throughline_model::conversation::ConversationEvent;
+use throughline_model::event::{Event, Recorded};
+use throughline_model::ids::{Id as _, ItemId};
+use throughline_model::input::Urgency;
+use throughline_model::person::PersonEvent;
+use throughline_model::project::ProjectEvent;
+use throughline_model::runtime_session::SettingChange;
+use throughline_model::stream::StreamKind;
+use throughline_model::task::TaskEvent;
+use throughline_model::time::Timestamp;
+use throughline_model::turn::StopWish;
+use throughline_model::workspace::WorkspaceEvent;
+
+use super::{approval, block, item, moment, role, task};
+
+/// What an event does not say about itself, looked up beforehand.
+pub(crate) struct Around {
+    /// Its place.
+    pub(crate) cursor: String,
+    /// The task that it belongs to.
+    pub(crate) task: Option<TaskRef>,
+    /// What was made of the input, if it is one.
+    pub(crate) decision: Option<Decision>,
+}
+
+pub(crate) fn entry(recorded: &Recorded, around: Around) -> TimelineEntry {
+    let body = match (&recorded.event, &around.task) {
+        (Event::Task(event), Some(task)) => task_body(event, task, recorded.at, around.decision),
+        (event, _) => changed(recorded, event),
+    };
+    TimelineEntry { cursor: around.cursor, at: moment(recorded.at), task: around.task, body }
+}
+
+/// The item that an event records, if it can be recorded again.
+pub(crate) fn item_of(recorded: &Recorded) -> Option<ItemId> {
+    recorded.event.revisable_item()
+}
+
+fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<Decision>) -> EntryBody {
+    match event {
+        TaskEvent::InputQueued { execution, queued, urgency } => EntryBody::UserMessage(UserMessage {
+            input: queued.input.uuid(),
+            execution: execution.uuid(),
+            person: queued.person.uuid(),
+            conversation: queued.conversation.uuid(),
+            content: queued.content.iter().map(block).collect(),
+            interrupt: matches!(urgency, Urgency::Interrupt),
+            decision,
+        }),
+        TaskEvent::InputWithdrawn { input } => EntryBody::InputWithdrawn { input: input.uuid() },
+        TaskEvent::ItemRecorded { execution, item: recorded } => item::item(*execution, recorded),
+        TaskEvent::PlanRevised { plan } => {
+            EntryBody::Plan { version: plan.version, entries: plan.entries.iter().map(task::plan_entry).collect() }
+        }
+        TaskEvent::ApprovalRequested { approval: asked } => {
+            EntryBody::Approval { approval: Box::new(approval(asked, task.clone(), "pending", at)) }
+        }
+        TaskEvent::ApprovalSettled { approval, settlement } => settled(approval.uuid(), settlement),
+        TaskEvent::TurnRequested { .. }
+        | TaskEvent::TurnHeld { .. }
+        | TaskEvent::TurnCleared { .. }
+        | TaskEvent::TurnStarted { .. }
+        | TaskEvent::TurnStopRequested { .. }
+        | TaskEvent::TurnEnded { .. } => turn_body(event),
+        TaskEvent::RuntimeSessionStarted { .. }
+        | TaskEvent::RuntimeSessionResumed { .. }
+        | TaskEvent::RuntimeSessionOpened { .. }
+        | TaskEvent::RuntimeSessionChanged { .. }
+        | TaskEvent::RuntimeSessionParked { .. }
+        | TaskEvent::RuntimeSessionLost { .. }
+        | TaskEvent::RuntimeSessionClosed { .. } => runtime_body(event),
+        TaskEvent::TaskCreated { .. }
+        | TaskEvent::TaskKeyed { .. }
+        | TaskEvent::TaskRetitled { .. }
+        | TaskEvent::TaskClosed { .. }
+        | TaskEvent::TaskReopened {}
+        | TaskEvent::ConversationJoined { .. }
+        | TaskEvent::NotePinned { .. }
+        | TaskEvent::ExecutionAdded { .. }
+        | TaskEvent::ExecutionEnded { .. }
+        | TaskEvent::ModelChosen { .. }
+        | TaskEvent::HandoffPrepared { .. }
+        | TaskEvent::CheckpointTaken { .. } => lifecycle_body(event),
+    }
+}
+
+fn lifecycle_body(event: &TaskEvent) -> EntryBody {
+    match event {
+        TaskEvent::TaskCreated { title, goal, root, project, .. } => EntryBody::TaskCreated {
+            title: title.clone(),
+            goal: goal.clone(),
+            root: root.clone(),
+            project: project.uuid(),
+        },
+        TaskEvent::TaskKeyed { key } => EntryBody::TaskKeyed { key: key.clone() },
+        TaskEvent::TaskRetitled { title } => EntryBody::TaskRetitled { title: title.clone() },
+        TaskEvent::TaskClosed { person } => EntryBody::TaskClosed { person: person.uuid() },
+        TaskEvent::TaskReopened {} => EntryBody::TaskReopened {},
+        TaskEvent::ConversationJoined { conversation } => {
+            EntryBody::ConversationJoined { conversation: conversation.uuid() }
+        }
+        TaskEvent::NotePinned { person, text } => EntryBody::NotePinned { person: person.uuid(), text: text.clone() },
+        TaskEvent::ExecutionAdded { execution, agent, role: wanted, primary } => EntryBody::ExecutionAdded {
+            execution: execution.uuid(),
+            agent: agent.clone(),
+            role: role(*wanted),
+            primary: *primary,
+        },
+        TaskEvent::ExecutionEnded { execution, end } => {
+            EntryBody::ExecutionEnded { execution: execution.uuid(), end: task::execution_end(*end).into() }
+        }
+        TaskEvent::ModelChosen { execution, model } => {
+            EntryBody::ModelChosen { execution: execution.uuid(), model: model.clone() }
+        }
+        TaskEvent::HandoffPrepared { handoff } => EntryBody::HandoffPrepared {
+            handoff: handoff.id.uuid(),
+            execution: handoff.to.uuid(),
+            text: handoff.text.clone(),
+        },
+        TaskEvent::CheckpointTaken { checkpoint } => {
+            EntryBody::CheckpointTaken { checkpoint: checkpoint.id.uuid(), turn: checkpoint.turn.uuid() }
+        }
+        // The other kinds have a function of their own.
+        _ => EntryBody::Unknown,
+    }
+}
+
+fn turn_body(event: &TaskEvent) -> EntryBody {
+    match event {
+        TaskEvent::TurnRequested { execution, turn, input, retry_of } => EntryBody::TurnRequested {
+            turn: turn.uuid(),
+            execution: execution.uuid(),
+            input: input.uuid(),
+            retry_of: retry_of.map(|turn| turn.uuid()),
+        },
+        TaskEvent::TurnHeld { turn, behind } => EntryBody::TurnHeld { turn: turn.uuid(), behind: behind.clone() },
+        TaskEvent::TurnCleared { turn } => EntryBody::TurnCleared { turn: turn.uuid() },
+        TaskEvent::TurnStarted { turn, session, epoch } => {
+            EntryBody::TurnStarted { turn: turn.uuid(), runtime_session: session.uuid(), epoch: *epoch }
+        }
+        TaskEvent::TurnStopRequested { turn, wish } => {
+            let wish = match wish {
+                StopWish::Cancel => "cancel",
+                StopWish::Interrupt => "interrupt",
+            };
+            EntryBody::TurnStopping { turn: turn.uuid(), wish: wish.into() }
+        }
+        TaskEvent::TurnEnded { turn, outcome, usage, duration_ms } => EntryBody::TurnEnded {
+            turn: turn.uuid(),
+            end: TurnEnd {
+                usage: Some(task::usage(usage)),
+                duration_ms: Some(*duration_ms),
+                ..task::turn_end(outcome)
+            },
+        },
+        // Only turns come here.
+        _ => EntryBody::Unknown,
+    }
+}
+
+fn runtime_body(event: &TaskEvent) -> EntryBody {
+    match event {
+        TaskEvent::RuntimeSessionStarted { execution, session, epoch, reason } => EntryBody::RuntimeSessionStarted {
+            runtime_session: session.uuid(),
+            execution: execution.uuid(),
+            epoch: *epoch,
+            reason: task::start_reason(*reason),
+        },
+        TaskEvent::RuntimeSessionResumed { session, epoch, cause } => EntryBody::RuntimeSessionResumed {
+            runtime_session: session.uuid(),
+            epoch: *epoch,
+            cause: task::resume_cause(*cause),
+        },
+        TaskEvent::RuntimeSessionOpened { session, epoch, native, description } => EntryBody::RuntimeSessionOpened {
+            runtime_session: session.uuid(),
+            epoch: *epoch,
+            native_id: native.clone(),
+            agent: AgentVersion { name: description.agent.name.clone(), version: description.agent.version.clone() },
+            model: description.model.clone(),
+            mode: description.mode.clone(),
+        },
+        TaskEvent::RuntimeSessionChanged { session, change } => {
+            let (setting, value) = match change {
+                SettingChange::Mode { mode } => ("mode", mode.clone()),
+                SettingChange::Model { model } => ("model", model.clone()),
+                SettingChange::Commands { commands } => {
+                    ("commands", commands.iter().map(|command| command.id.as_str()).collect::<Vec<_>>().join(" "))
+                }
+                SettingChange::Tool { tool } => ("tool", tool.clone()),
+            };
+            EntryBody::RuntimeSessionChanged { runtime_session: session.uuid(), setting: setting.into(), value }
+        }
+        TaskEvent::RuntimeSessionParked { session, cause, .. } => {
+            EntryBody::RuntimeSessionParked { runtime_session: session.uuid(), cause: cause.clone() }
+        }
+        TaskEvent::RuntimeSessionLost { session, cause } => {
+            EntryBody::RuntimeSessionLost { runtime_session: session.uuid(), cause: cause.clone() }
+        }
+        TaskEvent::RuntimeSessionClosed { session, next } => {
+            EntryBody::RuntimeSessionClosed { runtime_session: session.uuid(), next: task::start_reason(*next) }
+        }
+        // Only runtime sessions come here.
+        _ => EntryBody::Unknown,
+    }
+}
+
+fn settled(approval: uuid::Uuid, settlement: &Settlement) -> EntryBody {
+    let (by, reason) = match settlement {
+        Settlement::Approved { by } => (Some(by.uuid()), None),
+        Settlement::Denied { by, reason } => (Some(by.uuid()), reason.clone()),
+        Settlement::Expired => (None, None),
+        Settlement::Void { cause } => (None, Some(cause.clone())),
+    };
+    EntryBody::ApprovalSettled { approval, state: super::approval::word(settlement.word()), by, reason }
+}
+
+fn changed(recorded: &Recorded, event: &Event) -> EntryBody {
+    let what = match recorded.stream.kind() {
+        StreamKind::Person => "person",
+        StreamKind::Project => "project",
+        StreamKind::Conversation => "conversation",
+        StreamKind::Task => "task",
+        StreamKind::Workspace => "workspace",
+    };
+    EntryBody::Changed { what: what.into(), id: recorded.stream.uuid(), event: name(event).into() }
+}
+
+fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Person(PersonEvent::PersonEnrolled { .. }) => "person_enrolled",
+        Event::Person(PersonEvent::IdentityLinked { .. }) => "identity_linked",
+        Event::Person(PersonEvent::IdentityUnlinked { .. }) => "identity_unlinked",
+        Event::Project(ProjectEvent::ProjectAdded { .. }) => "project_added",
+        Event::Project(ProjectEvent::DefaultAgentSet { .. }) => "default_agent_set",
+        Event::Project(ProjectEvent::TaskNumbered { .. }) => "task_numbered",
+        Event::Conversation(ConversationEvent::ConversationOpened { .. }) => "conversation_opened",
+        Event::Conversation(ConversationEvent::InputReceived(_)) => "input_received",
+        Event::Conversation(ConversationEvent::FocusMoved { .. }) => "focus_moved",
+        Event::Conversation(ConversationEvent::DeliveryQueued { .. }) => "delivery_queued",
+        Event::Conversation(ConversationEvent::DeliverySettled { .. }) => "delivery_settled",
+        Event::Workspace(WorkspaceEvent::LeaseGranted { .. }) => "lease_granted",
+        Event::Workspace(WorkspaceEvent::LeaseAwaited { .. }) => "lease_awaited",
+        Event::Workspace(WorkspaceEvent::LeaseReleased { .. }) => "lease_released",
+        Event::Task(_) => "task_changed",
+    }
+}
