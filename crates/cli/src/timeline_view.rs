@@ -1,10 +1,15 @@
 //! A task's timeline as a person reads it: one entry, one paragraph, each with its time.
 //!
-//! A pure function of the entries. Entries that say nothing to a person (the bookkeeping between a
-//! message and its turn) show nothing; none is ever guessed at.
+//! A pure function of the entries that came before. Entries that say nothing to a person (the
+//! bookkeeping between a message and its turn) show nothing; none is ever guessed at. Of a plan that
+//! changed, only what changed is shown again.
+
+use std::collections::HashMap;
 
 use throughline_api::content::ContentBlock;
-use throughline_api::timeline::{EntryBody, TimelineEntry, ToolCall, ToolStatus, UserMessage};
+use throughline_api::task::Task;
+use throughline_api::timeline::{EntryBody, PlanEntry, TimelineEntry, ToolCall, ToolStatus, UserMessage};
+use uuid::Uuid;
 
 use crate::approval_view;
 use crate::moment::clock;
@@ -15,18 +20,64 @@ use crate::turn_view::{end_line, plan_line};
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 20;
 
-/// One entry; nothing if it says nothing to a person.
-pub(crate) fn entry(output: Output, entry: &TimelineEntry) -> Option<String> {
-    let paragraph = paragraph(output, &entry.body)?;
-    let at = clock(&entry.at);
-    let indent = " ".repeat(at.chars().count() + 2);
-    let mut text = output.paint(Style::Faint, &at);
-    for (number, line) in paragraph.trim_end().lines().enumerate() {
-        text.push_str(if number == 0 { "  " } else { &indent });
-        text.push_str(line);
-        text.push('\n');
+/// What was shown so far, as far as the next entry depends on it.
+pub(crate) struct TimelineView {
+    output: Output,
+    /// Who is who, by execution.
+    agents: HashMap<Uuid, String>,
+    plan: Vec<PlanEntry>,
+}
+
+impl TimelineView {
+    /// Nothing shown yet.
+    pub(crate) fn new(output: Output, task: &Task) -> Self {
+        let name =
+            |execution: &throughline_api::task::Execution| (execution.id, safe_line(&execution.agent).into_owned());
+        Self { output, agents: task.executions.iter().map(name).collect(), plan: Vec::new() }
     }
-    Some(text)
+
+    /// One entry; empty if it says nothing to a person.
+    pub(crate) fn entry(&mut self, entry: &TimelineEntry) -> String {
+        let paragraph = match &entry.body {
+            EntryBody::Plan { entries, .. } => self.plan(entries),
+            EntryBody::Message(message) => {
+                let agent = self.agent(message.item.execution);
+                let verb = if message.question { " asks" } else { "" };
+                Some(format!("{agent}{verb}: {}", safe(&message.text.text)))
+            }
+            EntryBody::ExecutionAdded { execution, agent, .. } => {
+                let agent = safe_line(agent).into_owned();
+                self.agents.insert(*execution, agent);
+                paragraph(self.output, &entry.body)
+            }
+            body => paragraph(self.output, body),
+        };
+        paragraph.map_or_else(String::new, |text| self.dated(&entry.at, &text))
+    }
+
+    fn dated(&self, at: &str, paragraph: &str) -> String {
+        let at = clock(at);
+        let indent = " ".repeat(at.chars().count() + 2);
+        let mut text = self.output.paint(Style::Faint, &at);
+        for (number, line) in paragraph.trim_end().lines().enumerate() {
+            text.push_str(if number == 0 { "  " } else { &indent });
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn agent(&self, execution: Uuid) -> String {
+        let name = self.agents.get(&execution).map_or("agent", String::as_str);
+        self.output.paint(Style::Good, name)
+    }
+
+    fn plan(&mut self, entries: &[PlanEntry]) -> Option<String> {
+        let known = std::mem::replace(&mut self.plan, entries.to_vec());
+        let changed = entries.iter().enumerate().filter(|(at, entry)| known.get(*at) != Some(*entry));
+        let lines: Vec<String> = changed.map(|(_, entry)| plan_line(entry)).collect();
+        (!lines.is_empty()).then(|| format!("plan: {}", lines.join("\n      ")))
+    }
 }
 
 fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
@@ -41,17 +92,9 @@ fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
         EntryBody::NotePinned { text, .. } => format!("note: {}", safe(text)),
         EntryBody::UserMessage(message) => user_message(output, message),
         EntryBody::InputWithdrawn { .. } => faint("the message was taken back".to_owned()),
-        EntryBody::Message(message) => {
-            let asks = if message.question { "asks: " } else { "" };
-            format!("{asks}{}", safe(&message.text.text))
-        }
         EntryBody::Thought { text, .. } => faint(format!("thinks: {}", safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, call),
         EntryBody::AgentNote { about, text, .. } => faint(format!("{}: {}", about.replace('_', " "), safe(&text.text))),
-        EntryBody::Plan { entries, .. } => {
-            let lines: Vec<String> = entries.iter().map(plan_line).collect();
-            format!("plan:\n{}", lines.join("\n"))
-        }
         EntryBody::Approval { approval } => approval_view::request(output, approval),
         EntryBody::ApprovalSettled { state, reason, .. } => {
             let word = serde_json::to_value(state).ok();

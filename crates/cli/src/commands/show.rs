@@ -11,7 +11,7 @@ use crate::failure::Outcome;
 use crate::output::Style;
 use crate::stream::{Watch, tagged};
 use crate::task_view;
-use crate::timeline_view;
+use crate::timeline_view::TimelineView;
 
 /// How many are asked for at once.
 const PAGE: usize = 200;
@@ -38,6 +38,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
             Ok((task, newest(client, &args.key, args.limit).await?))
         })
         .await?;
+    let mut view = TimelineView::new(output, &task);
     if !args.follow {
         let document = json!({ "task": task, "entries": page.entries, "before": page.before, "after": page.after });
         return output.document(&document, || {
@@ -48,13 +49,13 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
                 text.push('\n');
             }
             for entry in &page.entries {
-                text.push_str(&timeline_view::entry(output, entry).unwrap_or_default());
+                text.push_str(&view.entry(entry));
             }
             text
         });
     }
     for entry in &page.entries {
-        show(&context, entry)?;
+        show(&context, &mut view, entry)?;
     }
     let target = TaskRef { id: task.summary.id, key: task.summary.key.clone() };
     let mut watch = Watch::new(&context, &target, page.after.clone());
@@ -68,17 +69,14 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         match frame {
             Frame::Ready(_) => {}
             Frame::Live(live) => output.json(&tagged("live", &live)?)?,
-            Frame::Entry(entry) => show(&context, &entry)?,
+            Frame::Entry(entry) => show(&context, &mut view, &entry)?,
         }
     }
 }
 
-fn show(context: &Context, entry: &TimelineEntry) -> Outcome {
+fn show(context: &Context, view: &mut TimelineView, entry: &TimelineEntry) -> Outcome {
     context.output.json(entry)?;
-    match timeline_view::entry(context.output, entry) {
-        Some(text) => context.output.piece(&text),
-        None => Ok(()),
-    }
+    context.output.piece(&view.entry(entry))
 }
 
 /// The newest entries, as many pages as that takes, oldest first.
