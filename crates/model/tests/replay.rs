@@ -95,12 +95,21 @@ impl Run {
 
     /// Takes a step. A "no" is fine; what it must never do is change anything.
     fn take(&mut self, step: Step) {
-        let world = &mut self.world;
-        let before = (world.log.len(), world.effects.len());
+        let before = (self.world.log.len(), self.world.effects.len());
+        let refused = self.refused(step);
+        let world = &self.world;
+        if refused {
+            assert_eq!(before, (world.log.len(), world.effects.len()), "a refusal changes nothing");
+        }
+    }
+
+    /// Whether the answer was "no".
+    fn refused(&mut self, step: Step) -> bool {
         let tasks = self.tasks.clone();
         let of = |index: u8| tasks[usize::from(index) % tasks.len()];
+        let world = &mut self.world;
         let person = world.person;
-        let refused = match step {
+        match step {
             Step::New(role) => {
                 self.tasks.push(world.new_task_as("another", role));
                 false
@@ -123,11 +132,8 @@ impl Run {
             Step::Answered(index, reason) => answer(world, of(index), TurnAnswer::Stopped { reason }),
             Step::Failed(index) => answer(world, of(index), TurnAnswer::Failed { failure: broken("turn_failed") }),
             Step::Message(index, question) => {
-                let item = Item {
-                    id: world.mint.id(),
-                    turn: None,
-                    body: ItemBody::Message { text: Text::from("said"), attachments: vec![], question },
-                };
+                let body = ItemBody::Message { text: Text::from("said"), attachments: vec![], question };
+                let item = Item { id: world.mint.id(), turn: None, body };
                 report(world, of(index), Report::Recorded(Box::new(item)))
             }
             Step::Asked(index) => {
@@ -165,9 +171,6 @@ impl Run {
             Step::Note(index) => {
                 world.tell(of(index), TaskCommand::PinNote { person, text: "mind this".into() }).is_err()
             }
-        };
-        if refused {
-            assert_eq!(before, (world.log.len(), world.effects.len()), "a refusal changes nothing");
         }
     }
 }
@@ -249,9 +252,11 @@ fn check_inputs(world: &World) {
     let mut open = BTreeSet::new();
     for (_, event, _) in &world.log {
         match event {
-            Event::Task(TaskEvent::InputQueued { queued, .. }) => drop(open.insert(queued.input)),
+            Event::Task(TaskEvent::InputQueued { queued, .. }) => {
+                open.insert(queued.input);
+            }
             Event::Task(TaskEvent::TurnRequested { input, .. } | TaskEvent::InputWithdrawn { input }) => {
-                drop(open.remove(input))
+                open.remove(input);
             }
             _ => {}
         }

@@ -1,0 +1,267 @@
+//! What can be asked of a task, and what a runtime session's process reports to it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::approval::{ApprovalOption, Ask, Verdict};
+use crate::checkpoint::Checkpoint;
+use crate::execution::Role;
+use crate::ids::{ApprovalId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TurnId};
+use crate::input::{QueuedInput, Urgency};
+use crate::item::Item;
+use crate::plan::PlanEntry;
+use crate::runtime_session::{Failure, RuntimeDescription, SettingChange};
+use crate::turn::{StopReason, Usage};
+
+/// What a task starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSeed {
+    /// Of which project.
+    pub project: ProjectId,
+    /// What it is called.
+    pub title: String,
+    /// What the person wants.
+    pub goal: String,
+    /// Where its agents work.
+    pub root: String,
+    /// The first execution's id.
+    pub execution: ExecutionId,
+    /// Its agent.
+    pub agent: String,
+    /// Its role.
+    pub role: Role,
+}
+
+/// What can be asked of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum TaskCommand {
+    /// Make it.
+    Create {
+        /// What it starts from.
+        seed: TaskSeed,
+        /// Who wants it.
+        person: PersonId,
+        /// Where they said so.
+        conversation: ConversationId,
+    },
+    /// Give it its key.
+    AssignKey {
+        /// The handle that a person types.
+        key: String,
+    },
+    /// Give a message to an execution.
+    Enqueue {
+        /// The message.
+        queued: QueuedInput,
+        /// Which execution; the primary one if none is named.
+        execution: Option<ExecutionId>,
+        /// Where it goes in the queue.
+        urgency: Urgency,
+    },
+    /// Take a message back that was not dispatched.
+    Withdraw {
+        /// Which.
+        input: InputId,
+    },
+    /// Add an agent in a role.
+    AddExecution {
+        /// Which.
+        execution: ExecutionId,
+        /// Whose profile.
+        agent: String,
+        /// As what.
+        role: Role,
+    },
+    /// Go on with another agent or model.
+    Switch {
+        /// The id of the execution that takes over, if one does.
+        execution: ExecutionId,
+        /// Which agent; the same if none is named.
+        agent: Option<String>,
+        /// Which model; the agent's choice if none is named.
+        model: Option<String>,
+    },
+    /// Stop what runs.
+    Cancel,
+    /// The agent did not stop when it was asked to.
+    CancelOverdue {
+        /// Which turn.
+        turn: TurnId,
+    },
+    /// Run the last turn again.
+    Retry {
+        /// Who asks.
+        person: PersonId,
+    },
+    /// Drop the provider's context.
+    Fresh,
+    /// The person is done with it.
+    Close {
+        /// Who.
+        person: PersonId,
+    },
+    /// The person goes on with it.
+    Reopen,
+    /// Pin a note.
+    PinNote {
+        /// Who.
+        person: PersonId,
+        /// The words.
+        text: String,
+    },
+    /// A turn got its lease.
+    BeginTurn {
+        /// Which.
+        turn: TurnId,
+    },
+    /// A turn has to wait for its lease.
+    HoldTurn {
+        /// Which.
+        turn: TurnId,
+        /// For whom.
+        behind: String,
+    },
+    /// Say yes or no.
+    DecideApproval {
+        /// To which request.
+        approval: ApprovalId,
+        /// Yes or no.
+        verdict: Verdict,
+        /// Who.
+        by: PersonId,
+        /// The digest of what they were shown, where they were shown one.
+        digest: Option<String>,
+        /// Why, in their words.
+        reason: Option<String>,
+    },
+    /// A request's time is over.
+    ExpireApproval {
+        /// Which.
+        approval: ApprovalId,
+    },
+    /// Stop an idle process; the native session stays bound.
+    Park {
+        /// Which runtime session.
+        session: RuntimeSessionId,
+        /// Why, in words.
+        cause: String,
+    },
+    /// Keep a checkpoint.
+    KeepCheckpoint {
+        /// Which.
+        checkpoint: Checkpoint,
+    },
+    /// What a runtime session's process did.
+    Report {
+        /// Which runtime session.
+        session: RuntimeSessionId,
+        /// Which of its processes. An older one is refused.
+        epoch: u64,
+        /// What it did.
+        report: Report,
+    },
+}
+
+/// What a runtime session's process did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub enum Report {
+    /// The native session is open.
+    Opened {
+        /// The agent's own id of it.
+        native: String,
+        /// What the agent is and can do.
+        description: Box<RuntimeDescription>,
+    },
+    /// It could not be opened.
+    OpenFailed {
+        /// Why.
+        failure: Failure,
+        /// Whether the native session is gone, or only this attempt failed.
+        native: NativeFate,
+    },
+    /// Something about the session changed.
+    Changed(SettingChange),
+    /// An item was seen, or seen changed.
+    Recorded(Box<Item>),
+    /// The plan changed.
+    PlanRevised {
+        /// All its entries.
+        entries: Vec<PlanEntry>,
+    },
+    /// The agent gave the work a title.
+    Titled {
+        /// Its words.
+        title: String,
+    },
+    /// The agent asks to do something.
+    Asked {
+        /// The approval's id.
+        approval: ApprovalId,
+        /// The agent's own id of the request, as JSON text.
+        request: String,
+        /// What it asks.
+        ask: Ask,
+        /// What can be answered.
+        options: Vec<ApprovalOption>,
+    },
+    /// The agent no longer asks.
+    Withdrew {
+        /// Which approval.
+        approval: ApprovalId,
+    },
+    /// The agent answered the prompt.
+    TurnAnswered {
+        /// Which turn.
+        turn: TurnId,
+        /// How.
+        answer: TurnAnswer,
+        /// What it used.
+        usage: Usage,
+    },
+    /// The prompt could not be handed on, and the agent has not got it.
+    PromptFailed {
+        /// Which turn.
+        turn: TurnId,
+        /// Why.
+        failure: Failure,
+    },
+    /// It cannot be known whether the agent got the prompt.
+    PromptUnknown {
+        /// Which turn.
+        turn: TurnId,
+        /// What is known, in words.
+        cause: String,
+    },
+    /// The process ended.
+    Exited {
+        /// How, in words.
+        cause: String,
+    },
+}
+
+/// What is known of the native session when it could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NativeFate {
+    /// It is still there, as far as is known.
+    Kept,
+    /// The agent no longer has it.
+    Gone,
+}
+
+/// How an agent answered a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum TurnAnswer {
+    /// It stopped.
+    Stopped {
+        /// Why.
+        reason: StopReason,
+    },
+    /// It failed.
+    Failed {
+        /// Why.
+        failure: Failure,
+    },
+}

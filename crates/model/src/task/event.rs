@@ -1,0 +1,254 @@
+//! What happened to a task. A shape that was once written is decoded forever: see `tests/golden`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::approval::{Approval, Settlement};
+use crate::checkpoint::Checkpoint;
+use crate::execution::{ExecutionEnd, Role};
+use crate::handoff::Handoff;
+use crate::ids::{
+    ApprovalId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
+};
+use crate::input::{QueuedInput, Urgency};
+use crate::item::Item;
+use crate::plan::Plan;
+use crate::runtime_session::{ResumeCause, RuntimeDescription, SettingChange, StartReason};
+use crate::turn::{StopWish, TurnOutcome, Usage};
+
+/// What happened to a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum TaskEvent {
+    /// It was made.
+    TaskCreated {
+        /// Which.
+        task: TaskId,
+        /// Of which project.
+        project: ProjectId,
+        /// Who wanted it.
+        person: PersonId,
+        /// Where they said so.
+        conversation: ConversationId,
+        /// What it is called.
+        title: String,
+        /// What the person wanted.
+        goal: String,
+        /// Where its agents work.
+        root: String,
+    },
+    /// It got its key.
+    TaskKeyed {
+        /// The handle that a person types.
+        key: String,
+    },
+    /// It got another title.
+    TaskRetitled {
+        /// The new one.
+        title: String,
+    },
+    /// The person is done with it.
+    TaskClosed {
+        /// Who.
+        person: PersonId,
+    },
+    /// It goes on.
+    TaskReopened {},
+    /// A conversation takes part.
+    ConversationJoined {
+        /// Which.
+        conversation: ConversationId,
+    },
+    /// A note was pinned.
+    NotePinned {
+        /// Who.
+        person: PersonId,
+        /// The words.
+        text: String,
+    },
+    /// An agent joined.
+    ExecutionAdded {
+        /// Which.
+        execution: ExecutionId,
+        /// Whose profile.
+        agent: String,
+        /// As what.
+        role: Role,
+        /// Whether unmarked messages go to it.
+        primary: bool,
+    },
+    /// An execution ended.
+    ExecutionEnded {
+        /// Which.
+        execution: ExecutionId,
+        /// How.
+        end: ExecutionEnd,
+    },
+    /// Another model was asked for.
+    ModelChosen {
+        /// For which execution.
+        execution: ExecutionId,
+        /// Which model.
+        model: String,
+    },
+    /// A brief waits for the next runtime session.
+    HandoffPrepared {
+        /// The brief.
+        handoff: Handoff,
+    },
+    /// A message waits for an execution.
+    InputQueued {
+        /// Which execution.
+        execution: ExecutionId,
+        /// The message.
+        queued: QueuedInput,
+        /// Where it went in the queue.
+        urgency: Urgency,
+    },
+    /// A message was taken back.
+    InputWithdrawn {
+        /// Which.
+        input: InputId,
+    },
+    /// A message left the queue and became a turn.
+    TurnRequested {
+        /// Of which execution.
+        execution: ExecutionId,
+        /// Which.
+        turn: TurnId,
+        /// From which message.
+        input: InputId,
+        /// The turn that it runs again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_of: Option<TurnId>,
+    },
+    /// A turn waits for the workspace.
+    TurnHeld {
+        /// Which.
+        turn: TurnId,
+        /// Whom it waits for, in words.
+        behind: String,
+    },
+    /// A turn got the workspace, and waits for its runtime session.
+    TurnCleared {
+        /// Which.
+        turn: TurnId,
+    },
+    /// The prompt is handed to the agent.
+    TurnStarted {
+        /// Which.
+        turn: TurnId,
+        /// By which runtime session.
+        session: RuntimeSessionId,
+        /// In which of its processes.
+        epoch: u64,
+    },
+    /// The person wants it to stop.
+    TurnStopRequested {
+        /// Which.
+        turn: TurnId,
+        /// Why.
+        wish: StopWish,
+    },
+    /// A turn ended.
+    TurnEnded {
+        /// Which.
+        turn: TurnId,
+        /// How.
+        outcome: TurnOutcome,
+        /// What it used.
+        #[serde(default)]
+        usage: Usage,
+        /// From the moment the prompt was handed on; zero if it never was.
+        duration_ms: u64,
+    },
+    /// A new runtime session was started.
+    RuntimeSessionStarted {
+        /// For which execution.
+        execution: ExecutionId,
+        /// Which.
+        session: RuntimeSessionId,
+        /// Its first process.
+        epoch: u64,
+        /// Which of the four reasons it was.
+        reason: StartReason,
+    },
+    /// A new process takes a runtime session on.
+    RuntimeSessionResumed {
+        /// Which.
+        session: RuntimeSessionId,
+        /// The new process.
+        epoch: u64,
+        /// Why there was none.
+        cause: ResumeCause,
+    },
+    /// The agent answers.
+    RuntimeSessionOpened {
+        /// Which.
+        session: RuntimeSessionId,
+        /// By which process.
+        epoch: u64,
+        /// The agent's own id of it.
+        native: String,
+        /// What the agent is and can do.
+        description: Box<RuntimeDescription>,
+    },
+    /// Something about it changed.
+    RuntimeSessionChanged {
+        /// Which.
+        session: RuntimeSessionId,
+        /// What.
+        change: SettingChange,
+    },
+    /// Its process is gone, the native session stays bound.
+    RuntimeSessionParked {
+        /// Which.
+        session: RuntimeSessionId,
+        /// Why the next process will have to resume it.
+        next: ResumeCause,
+        /// What happened, in words.
+        cause: String,
+    },
+    /// The native session is gone for good.
+    RuntimeSessionLost {
+        /// Which.
+        session: RuntimeSessionId,
+        /// What happened, in words.
+        cause: String,
+    },
+    /// It was ended on purpose.
+    RuntimeSessionClosed {
+        /// Which.
+        session: RuntimeSessionId,
+        /// The reason that the next one will have.
+        next: StartReason,
+    },
+    /// An item was seen, or seen changed.
+    ItemRecorded {
+        /// Of which execution.
+        execution: ExecutionId,
+        /// As it stands.
+        item: Item,
+    },
+    /// The plan changed.
+    PlanRevised {
+        /// As it stands.
+        plan: Plan,
+    },
+    /// The agent asks to do something.
+    ApprovalRequested {
+        /// What.
+        approval: Box<Approval>,
+    },
+    /// A request was decided, or there is nothing left to decide.
+    ApprovalSettled {
+        /// Which.
+        approval: ApprovalId,
+        /// How.
+        settlement: Settlement,
+    },
+    /// The workspace's state was kept.
+    CheckpointTaken {
+        /// What was kept.
+        checkpoint: Checkpoint,
+    },
+}
