@@ -8,11 +8,12 @@ use throughline_api::content::{self as api, Blob};
 use throughline_api::message::{Override, SendMessage, SentMessage};
 use throughline_api::task::TaskChange;
 use throughline_api::{CURSOR, IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
-use throughline_engine::{Idempotency, Message, Said};
+use throughline_engine::{EngineError, Idempotency, Message, Said};
 use throughline_model::content::{BlobRef, ContentBlock};
 use throughline_model::conversation::Channel;
 use throughline_model::ids::{InputId, ProjectId, TaskId};
 use throughline_model::input::Urgency;
+use throughline_model::rejection::Rejection;
 use throughline_model::route::Stated;
 use throughline_model::task::TaskCommand;
 use throughline_store::port::Lookup;
@@ -53,22 +54,31 @@ pub(super) async fn send(
     };
     let place = place(&app, &message).await?;
     let before = app.head().await?;
-    app.engine.open_conversation(conversation, Channel::Api, caller.person, place.project).await?;
-    let said = app
-        .engine
-        .say(Message {
-            person: caller.person,
-            conversation,
-            urgency: if message.interrupt { Urgency::Interrupt } else { Urgency::InTurn },
-            content: content(message)?,
-            stated: place.stated,
-            reply_to: place.reply_to,
-            project: place.project,
-            idempotency,
-        })
-        .await?;
+    let message = Message {
+        person: caller.person,
+        conversation,
+        urgency: if message.interrupt { Urgency::Interrupt } else { Urgency::InTurn },
+        content: content(message)?,
+        stated: place.stated,
+        reply_to: place.reply_to,
+        project: place.project,
+        idempotency,
+    };
+    let said = say(&app, message).await?;
     tracing::Span::current().record("input", tracing::field::display(said.input.id));
     Ok(answer(&said, &app.cursor(before)))
+}
+
+/// Says it; a conversation that nobody opened is opened by its first message that can be taken.
+async fn say(app: &Shared, message: Message) -> Result<Said, EngineError> {
+    match app.engine.say(message.clone()).await {
+        Err(EngineError::Rejected(Rejection::NotFound { what: "conversation" })) => {
+            let Message { conversation, person, project, .. } = message;
+            app.engine.open_conversation(conversation, Channel::Api, person, project).await?;
+            app.engine.say(message).await
+        }
+        said => said,
+    }
 }
 
 fn answer(said: &Said, cursor: &str) -> Response {

@@ -1,0 +1,296 @@
+//! A daemon in a temporary home: the real engine on the real store behind the real server, with no agent that starts.
+//!
+//! What agents would do is written into the record by [`Daemon::tell`], which decides and commits as the engine does but
+//! performs no effect, so that nothing happens by itself.
+
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use throughline_api::client::Client;
+use throughline_api::event::Frame;
+use throughline_channels::Channels;
+use throughline_engine::{Clock as _, Config, Engine, Home, Options, SystemClock};
+use throughline_model::approval::{ApprovalOption, Ask as Asking, OptionKind};
+use throughline_model::command::Command;
+use throughline_model::content::{ContentBlock, Text};
+use throughline_model::execution::Role;
+use throughline_model::ids::{ApprovalId, Id as _, InputId, ItemId, Mint, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId};
+use throughline_model::input::{QueuedInput, Urgency};
+use throughline_model::item::{Item, ItemBody, ToolCall, ToolStatus};
+use throughline_model::runtime_session::RuntimeDescription;
+use throughline_model::stream::StreamId;
+use throughline_model::task::{Report, TaskCommand, TaskSeed};
+use throughline_model::time::{Now, Timestamp};
+use throughline_model::view;
+use throughline_server::{Ended, ServeOptions, Server};
+use throughline_store::port::{Append, Batch, Store};
+use throughline_store::{OpenOptions, SqliteStore};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Nothing in these tests takes this long unless it hangs.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Daemon {
+    pub folder: tempfile::TempDir,
+    pub engine: Engine,
+    pub store: Arc<dyn Store>,
+    pub client: Client,
+    pub address: SocketAddr,
+    pub token: String,
+    pub person: PersonId,
+    pub project: ProjectId,
+    pub shutdown: CancellationToken,
+    pub running: JoinHandle<Ended>,
+    pub socket: PathBuf,
+}
+
+/// A task whose agent has a prompt and waits.
+pub struct Working {
+    pub task: TaskId,
+    pub key: String,
+    pub turn: TurnId,
+    pub session: RuntimeSessionId,
+}
+
+/// A raw answer.
+#[derive(Debug)]
+pub struct Raw {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Raw {
+    pub fn code(&self) -> String {
+        let problem: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no problem in {self:?}"));
+        assert_eq!(problem["status"], self.status);
+        assert!(!problem["hint"].as_str().unwrap().is_empty());
+        assert!(self.head.to_ascii_lowercase().contains("content-type: application/problem+json"), "{self:?}");
+        problem["code"].as_str().unwrap().to_owned()
+    }
+}
+
+pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
+}
+
+impl Daemon {
+    pub async fn start() -> Daemon {
+        Self::start_with(|_| {}).await
+    }
+
+    pub async fn start_with(adjust: impl FnOnce(&mut ServeOptions)) -> Daemon {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(&folder.path().join("home")).unwrap();
+        let lock = home.lock().unwrap();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&OpenOptions::new(home.path())).unwrap());
+        let config = Config::load(&home).unwrap();
+        let options = Options { home: home.clone(), lock, config, keeper_exe: "/bin/false".into(), channels: Channels::default() };
+        let engine = Engine::start(options, Arc::clone(&store)).await.unwrap();
+        let mut serve = ServeOptions::new(&home);
+        adjust(&mut serve);
+        let server = Server::bind(engine.clone(), serve).await.unwrap();
+        let socket = server.socket().to_owned();
+        let address = server.url().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+        let token = server.token().reveal().to_owned();
+        let shutdown = CancellationToken::new();
+        let running = tokio::spawn(server.run(shutdown.clone()));
+        let person = engine.owner(rustix::process::getuid().as_raw()).await.unwrap();
+        let root = folder.path().join("shop");
+        std::fs::create_dir(&root).unwrap();
+        let project = engine.add_project(person, &root, Some("shop".into()), Some("demo".into())).await.unwrap().id;
+        let client = Client::unix(&socket).with_patience(PATIENCE);
+        Daemon { folder, engine, store, client, address, token, person, project, shutdown, running, socket }
+    }
+
+    /// Decides a task's command and commits it, and performs nothing.
+    pub async fn tell(&self, task: TaskId, command: TaskCommand) {
+        let stream = StreamId::Task(task);
+        let loaded = self.store.load(stream).await.unwrap();
+        let (mut state, mut version) = (loaded.state, loaded.version);
+        for recorded in &loaded.tail {
+            throughline_model::evolve(&mut state, &recorded.event, recorded.at);
+            version = recorded.version;
+        }
+        let at = SystemClock.at();
+        let now = Now { at, entropy: task.uuid().as_u128() ^ u128::from(version) };
+        let events = throughline_model::decide(stream, &state, Command::Task(command), now).unwrap();
+        let mut rows = vec![];
+        for event in &events {
+            let before = state.clone();
+            throughline_model::evolve(&mut state, event, at);
+            rows.extend(view::rows(stream, &before, &state, event, at));
+        }
+        let append = Append { stream, expected: version, events, snapshot: None };
+        self.store.commit(Batch { at, appends: vec![append], rows, ..Batch::default() }).await.unwrap();
+    }
+
+    /// A task that nothing was said to yet.
+    pub async fn task(&self, number: u128) -> (TaskId, String) {
+        let mut mint = Mint::new(Timestamp::from_millis(1_700_000_000_000), number);
+        let (task, key) = (mint.id(), format!("shop-{}", 1000 + number));
+        let seed = TaskSeed {
+            project: self.project,
+            title: "Fix routing".into(),
+            goal: "fix it".into(),
+            root: self.folder.path().join("shop").display().to_string(),
+            execution: mint.id(),
+            agent: "demo".into(),
+            role: Role::Editor,
+        };
+        self.tell(task, TaskCommand::Create { seed, person: self.person, conversation: mint.id() }).await;
+        self.tell(task, TaskCommand::AssignKey { key: key.clone() }).await;
+        (task, key)
+    }
+
+    /// A task whose agent was prompted.
+    pub async fn working(&self, number: u128) -> Working {
+        let (task, key) = self.task(number).await;
+        let mut mint = Mint::new(Timestamp::from_millis(1_700_000_000_001), number);
+        let queued = QueuedInput {
+            input: mint.id::<InputId>(),
+            person: self.person,
+            conversation: mint.id(),
+            content: vec![ContentBlock::text("go on")],
+            at: Timestamp::from_millis(1_700_000_000_000),
+        };
+        self.tell(task, TaskCommand::Enqueue { queued, execution: None, urgency: Urgency::InTurn }).await;
+        let turn = self.state(task).await.executions[0].active.as_ref().unwrap().id;
+        self.tell(task, TaskCommand::BeginTurn { turn }).await;
+        let session = self.state(task).await.executions[0].session.as_ref().unwrap().id;
+        let report = Report::Opened { native: "native-1".into(), description: Box::new(RuntimeDescription::default()) };
+        self.tell(task, TaskCommand::Report { session, epoch: 1, report }).await;
+        Working { task, key, turn, session }
+    }
+
+    pub async fn report(&self, working: &Working, report: Report) {
+        self.tell(working.task, TaskCommand::Report { session: working.session, epoch: 1, report }).await;
+    }
+
+    /// Records a state of a tool call.
+    pub async fn tool_call(&self, working: &Working, name: &str, status: ToolStatus) {
+        let item = Item {
+            id: ItemId::derive(working.turn.uuid(), name),
+            turn: Some(working.turn),
+            body: ItemBody::ToolCall(ToolCall {
+                call: name.into(),
+                title: name.into(),
+                tool: "execute".into(),
+                status,
+                input: None,
+                output: status.ended().then(|| Text::from("done")),
+                changes: vec![],
+                locations: vec![],
+            }),
+        };
+        self.report(working, Report::Recorded(Box::new(item))).await;
+    }
+
+    /// Records a finished message.
+    pub async fn message(&self, working: &Working, text: &str) {
+        self.report(working, Report::Recorded(Box::new(said(working, text)))).await;
+    }
+
+    /// Asks for an approval.
+    pub async fn ask(&self, working: &Working, name: &str) -> ApprovalId {
+        let approval = ApprovalId::derive(working.turn.uuid(), name);
+        let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
+        let report = Report::Asked {
+            approval,
+            request: format!("\"{name}\""),
+            ask: Asking {
+                call: name.into(),
+                title: "cargo test".into(),
+                tool: "execute".into(),
+                input: Some(r#"{"command":["cargo","test"]}"#.into()),
+                cwd: "/tmp".into(),
+            },
+            options: vec![
+                option("yes", OptionKind::AllowOnce),
+                option("always", OptionKind::AllowAlways),
+                option("no", OptionKind::RejectOnce),
+            ],
+        };
+        self.report(working, report).await;
+        approval
+    }
+
+    pub async fn state(&self, task: TaskId) -> throughline_model::task::Task {
+        let loaded = self.store.load(StreamId::Task(task)).await.unwrap();
+        let mut state = loaded.state;
+        for recorded in &loaded.tail {
+            throughline_model::evolve(&mut state, &recorded.event, recorded.at);
+        }
+        state.task().unwrap().clone()
+    }
+
+    /// The agent says something, through the engine, so that listeners are told.
+    pub async fn say(&self, working: &Working, text: &str) {
+        let report = Report::Recorded(Box::new(said(working, text)));
+        let command = TaskCommand::Report { session: working.session, epoch: 1, report };
+        self.engine.send(StreamId::Task(working.task), Command::Task(command)).await.unwrap();
+    }
+
+    /// One request over TCP, byte for byte.
+    pub async fn raw(&self, request: &[u8]) -> Raw {
+        let exchange = async {
+            let mut stream = TcpStream::connect(self.address).await.unwrap();
+            stream.write_all(request).await.unwrap();
+            let mut answer = vec![];
+            stream.read_to_end(&mut answer).await.unwrap();
+            String::from_utf8(answer).unwrap()
+        };
+        let answer = within("a raw request", exchange).await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Raw { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    /// A request over TCP with the token, or without it.
+    pub async fn call(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Raw {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        request.push_str("\r\n");
+        self.raw(&[request.as_bytes(), body].concat()).await
+    }
+
+    pub fn host(&self) -> String {
+        self.address.to_string()
+    }
+
+    pub fn bearer(&self) -> String {
+        format!("Bearer {}", self.token)
+    }
+
+    /// The same with the right host and token.
+    pub async fn authed(&self, method: &str, path: &str, body: &[u8]) -> Raw {
+        self.call(method, path, &[("host", &self.host()), ("authorization", &self.bearer())], body).await
+    }
+}
+
+fn said(working: &Working, text: &str) -> Item {
+    Item {
+        id: ItemId::derive(working.turn.uuid(), text),
+        turn: Some(working.turn),
+        body: ItemBody::Message { text: Text::from(text), attachments: vec![], question: false },
+    }
+}
+
+/// The next frame that is not live text.
+pub async fn next_durable(stream: &mut throughline_api::client::EventStream) -> Frame {
+    loop {
+        match within("the next event", stream.next()).await.unwrap().expect("the stream goes on") {
+            Frame::Live(_) => {}
+            frame => return frame,
+        }
+    }
+}
