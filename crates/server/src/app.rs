@@ -65,7 +65,8 @@ impl App {
     pub(crate) async fn place(&self, cursor: &str) -> Result<Seq, Refusal> {
         let head = self.head().await?;
         let expired = |error: CursorError| {
-            let hint = "start from a snapshot: GET /api/v1/status, or the task's timeline, and follow the cursor given there";
+            let hint =
+                "start from a snapshot: GET /api/v1/status, or the task's timeline, and follow the cursor given there";
             Refusal::new("cursor_expired", error.to_string(), hint)
         };
         Cursor::decode(cursor, &self.incarnation, head).map(|cursor| cursor.seq()).map_err(expired)

@@ -101,7 +101,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// The middleware in front of every route. `/healthz` is the only one that needs no person.
 pub(crate) async fn authenticate(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let Some(peer) = request.extensions().get::<Peer>().copied() else {
-        return Refusal::new("unauthenticated", "the connection has no peer", "this is a bug: see the log").into_response();
+        return Refusal::new("unauthenticated", "the connection has no peer", "this is a bug: see the log")
+            .into_response();
     };
     if let Err(refusal) = app.gate.check_source(peer, &request) {
         return refusal.into_response();
@@ -143,7 +144,8 @@ mod tests {
     }
 
     fn request(uri: &str, headers: &[(&str, &str)]) -> Request {
-        let builder = headers.iter().fold(Request::builder().uri(uri), |builder, (name, value)| builder.header(*name, *value));
+        let builder =
+            headers.iter().fold(Request::builder().uri(uri), |builder, (name, value)| builder.header(*name, *value));
         builder.body(Body::empty()).unwrap()
     }
 
@@ -155,7 +157,14 @@ mod tests {
     fn only_our_own_host_is_answered() {
         assert!(source("/", &[("host", "127.0.0.1:4711")]));
         assert!(source("/", &[("host", "localhost:4711")]));
-        for host in ["127.0.0.1", "localhost", "127.0.0.1:80", "evil.example:4711", "localhost:4711.evil.example", "LOCALHOST.:4711"] {
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "127.0.0.1:80",
+            "evil.example:4711",
+            "localhost:4711.evil.example",
+            "LOCALHOST.:4711",
+        ] {
             assert!(!source("/", &[("host", host)]), "{host}");
         }
         assert!(!source("/", &[]));
@@ -167,7 +176,9 @@ mod tests {
     fn only_our_own_origin_is_answered() {
         let with = |origin| source("/", &[("host", "localhost:4711"), ("origin", origin)]);
         assert!(with("http://localhost:4711"));
-        for origin in ["null", "http://evil.example", "https://localhost:4711", "http://localhost:4712", "http://localhost"] {
+        for origin in
+            ["null", "http://evil.example", "https://localhost:4711", "http://localhost:4712", "http://localhost"]
+        {
             assert!(!with(origin), "{origin}");
         }
     }

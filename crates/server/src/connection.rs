@@ -106,7 +106,10 @@ impl Connections {
         });
         let io = TokioIo::new(Stall::new(stream, self.write_stall));
         let mut connection = std::pin::pin!(
-            http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE).serve_connection(io, service)
+            http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_PATIENCE)
+                .serve_connection(io, service)
         );
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,

@@ -46,7 +46,9 @@ impl Encoder {
         };
         let decision = match &recorded.event {
             Event::Task(TaskEvent::InputQueued { queued, .. }) => self.decision(queued.input).await,
-            Event::Task(_) | Event::Person(_) | Event::Project(_) | Event::Conversation(_) | Event::Workspace(_) => None,
+            Event::Task(_) | Event::Person(_) | Event::Project(_) | Event::Conversation(_) | Event::Workspace(_) => {
+                None
+            }
         };
         wire::entry(recorded, Around { cursor: self.cursor(recorded.seq), task, decision })
     }

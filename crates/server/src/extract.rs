@@ -73,8 +73,13 @@ pub(crate) async fn json<T: DeserializeOwned>(request: Request, limit: Limit) ->
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
-    let text = std::str::from_utf8(body)
-        .map_err(|error| Refusal::new("invalid_utf8", format!("the body is not UTF-8: {error}"), "send text as UTF-8; send other bytes as a blob"))?;
+    let text = std::str::from_utf8(body).map_err(|error| {
+        Refusal::new(
+            "invalid_utf8",
+            format!("the body is not UTF-8: {error}"),
+            "send text as UTF-8; send other bytes as a blob",
+        )
+    })?;
     serde_json::from_str(text).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => Refusal::invalid("invalid_body", error.to_string()),
         serde_json::error::Category::Syntax | serde_json::error::Category::Eof | serde_json::error::Category::Io => {
@@ -90,7 +95,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Refusal> {
-        let limit = Limit { bytes: JSON_BYTES, code: "body_too_large", hint: "send less; files go through POST /api/v1/blobs" };
+        let limit =
+            Limit { bytes: JSON_BYTES, code: "body_too_large", hint: "send less; files go through POST /api/v1/blobs" };
         json(request, limit).await.map(Json)
     }
 }

@@ -26,7 +26,13 @@ pub(crate) struct Feed {
 impl Feed {
     /// Starts a feed of everything after this place. The receiver was made before the place was read, so that
     /// nothing falls in between.
-    pub(crate) fn start(engine: &Engine, receiver: Receiver<Published>, head: Seq, incarnation: Arc<str>, ending: CancellationToken) -> Self {
+    pub(crate) fn start(
+        engine: &Engine,
+        receiver: Receiver<Published>,
+        head: Seq,
+        incarnation: Arc<str>,
+        ending: CancellationToken,
+    ) -> Self {
         let encoder = Arc::new(Encoder::new(Arc::clone(engine.store()), incarnation));
         let feed = Feed { ring: Arc::new(Ring::new(CAPACITY, head)), encoder };
         let pump = Pump { feed: feed.clone(), engine: engine.clone(), last: head };

@@ -67,8 +67,12 @@ impl ListenError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            ListenError::NotLoopback { .. } => "listen on 127.0.0.1 or [::1], and put a tunnel in front to reach it from elsewhere",
-            ListenError::Tcp { source, .. } if source.kind() == io::ErrorKind::AddrInUse => "choose another port; port 0 takes any that is free",
+            ListenError::NotLoopback { .. } => {
+                "listen on 127.0.0.1 or [::1], and put a tunnel in front to reach it from elsewhere"
+            }
+            ListenError::Tcp { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                "choose another port; port 0 takes any that is free"
+            }
             ListenError::Tcp { .. } => "choose another address with --listen",
             ListenError::Unix { .. } => "choose another path with --socket",
             ListenError::InUse { .. } => "use that daemon, or stop it with `tl down`",

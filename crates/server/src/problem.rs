@@ -40,16 +40,22 @@ impl Refusal {
 /// The one table from codes to statuses.
 fn status_of(code: &str) -> StatusCode {
     match code {
-        "invalid_body" | "invalid_json" | "invalid_utf8" | "invalid_query" | "invalid_path" | "invalid_header" | "empty_message" => {
-            StatusCode::BAD_REQUEST
-        }
+        "invalid_body" | "invalid_json" | "invalid_utf8" | "invalid_query" | "invalid_path" | "invalid_header"
+        | "empty_message" => StatusCode::BAD_REQUEST,
         "unauthenticated" => StatusCode::UNAUTHORIZED,
         "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" => StatusCode::FORBIDDEN,
         "not_found" => StatusCode::NOT_FOUND,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
         "body_timeout" => StatusCode::REQUEST_TIMEOUT,
-        "exists" | "project_exists" | "approval_settled" | "stale_epoch" | "turn_running" | "no_turn" | "input_gone"
-        | "idempotency_conflict" | "home_in_use" => StatusCode::CONFLICT,
+        "exists"
+        | "project_exists"
+        | "approval_settled"
+        | "stale_epoch"
+        | "turn_running"
+        | "no_turn"
+        | "input_gone"
+        | "idempotency_conflict"
+        | "home_in_use" => StatusCode::CONFLICT,
         "cursor_expired" => StatusCode::GONE,
         "digest_mismatch" => StatusCode::PRECONDITION_FAILED,
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,

@@ -35,7 +35,8 @@ async fn observe(request: Request, next: Next) -> Response {
     async move {
         let mut response = next.run(request).await;
         let status = response.status();
-        metrics::counter!(REQUESTS, "method" => method, "route" => route, "status" => status.as_str().to_owned()).increment(1);
+        metrics::counter!(REQUESTS, "method" => method, "route" => route, "status" => status.as_str().to_owned())
+            .increment(1);
         tracing::debug!(status = status.as_u16(), "answered");
         response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         response
@@ -59,5 +60,10 @@ fn method(method: &http::Method) -> &'static str {
 fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("unknown"), "a request panicked");
-    Refusal::new("internal", "something broke in the daemon", "see the daemon's log; nothing that was acknowledged is lost").into_response()
+    Refusal::new(
+        "internal",
+        "something broke in the daemon",
+        "see the daemon's log; nothing that was acknowledged is lost",
+    )
+    .into_response()
 }

@@ -72,7 +72,8 @@ impl Ring {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         inner.bytes += frame.bytes.len();
         inner.frames.push_back(frame);
-        while inner.frames.len() > self.capacity.frames || (inner.bytes > self.capacity.bytes && inner.frames.len() > 1) {
+        while inner.frames.len() > self.capacity.frames || (inner.bytes > self.capacity.bytes && inner.frames.len() > 1)
+        {
             if let Some(old) = inner.frames.pop_front() {
                 inner.first += 1;
                 inner.bytes -= old.bytes.len();

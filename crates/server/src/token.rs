@@ -40,7 +40,8 @@ impl Token {
         let mut bytes = [0u8; Self::BYTES];
         getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
         let text = hex::encode(bytes);
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).and_then(|()| file.sync_all());
+        let written =
+            file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).and_then(|()| file.sync_all());
         if let Err(error) = written {
             // Half a token is worse than none: the next start makes a new one.
             let _ = std::fs::remove_file(path);
@@ -54,7 +55,10 @@ impl Token {
         File::open(path)?.take(4096).read_to_string(&mut text)?;
         let text = text.trim().to_owned();
         if text.len() != 2 * Self::BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the file does not hold a token; remove it to get a new one"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the file does not hold a token; remove it to get a new one",
+            ));
         }
         Ok(Token { text })
     }

@@ -83,7 +83,8 @@ async fn projects_and_agents_are_listed_and_bad_ones_refused() {
     use throughline_api::project::AddProject;
 
     let daemon = Daemon::start().await;
-    let names: Vec<String> = daemon.client.projects().await.unwrap().projects.into_iter().map(|project| project.name).collect();
+    let names: Vec<String> =
+        daemon.client.projects().await.unwrap().projects.into_iter().map(|project| project.name).collect();
     assert_eq!(names, ["shop"]);
     let add = |root: String| AddProject { root, name: None, agent: None };
     let missing = daemon.client.add_project(&add("/nowhere/at/all".into())).await.unwrap_err();

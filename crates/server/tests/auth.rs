@@ -25,10 +25,13 @@ async fn every_route_but_healthz_needs_the_token() {
 async fn a_foreign_host_or_origin_is_refused_even_with_the_token() {
     let daemon = Daemon::start().await;
     let (host, bearer) = (daemon.host(), daemon.bearer());
-    let rebound = daemon.call("GET", "/api/v1/tasks", &[("host", "evil.example"), ("authorization", &bearer)], b"").await;
+    let rebound =
+        daemon.call("GET", "/api/v1/tasks", &[("host", "evil.example"), ("authorization", &bearer)], b"").await;
     assert_eq!((rebound.status, rebound.code().as_str()), (403, "forbidden_host"));
     let with_origin = async |origin: &str| {
-        daemon.call("GET", "/api/v1/tasks", &[("host", &host), ("authorization", &bearer), ("origin", origin)], b"").await
+        daemon
+            .call("GET", "/api/v1/tasks", &[("host", &host), ("authorization", &bearer), ("origin", origin)], b"")
+            .await
     };
     let foreign = with_origin("http://evil.example").await;
     assert_eq!((foreign.status, foreign.code().as_str()), (403, "forbidden_origin"));
@@ -82,7 +85,12 @@ async fn numbers_are_there_for_prometheus() {
     daemon.client.version().await.unwrap();
     let metrics = daemon.authed("GET", "/metrics", b"").await;
     assert_eq!(metrics.status, 200);
-    for name in ["throughline_http_requests_total", "throughline_sse_clients", "throughline_clients_dropped_total", "throughline_live_runtime_sessions"] {
+    for name in [
+        "throughline_http_requests_total",
+        "throughline_sse_clients",
+        "throughline_clients_dropped_total",
+        "throughline_live_runtime_sessions",
+    ] {
         assert!(metrics.body.contains(name), "{name} in {}", metrics.body);
     }
 }

@@ -77,7 +77,11 @@ async fn what_was_written_before_the_daemon_is_caught_up_from_the_store() {
     for number in 0..250 {
         daemon.message(&working, &number.to_string()).await;
     }
-    let page = daemon.client.timeline(&working.key, &throughline_api::client::TimelineQuery { limit: Some(200), before: None }).await.unwrap();
+    let page = daemon
+        .client
+        .timeline(&working.key, &throughline_api::client::TimelineQuery { limit: Some(200), before: None })
+        .await
+        .unwrap();
     let early = page.entries.first().unwrap();
     let EntryBody::Message(message) = &early.body else { panic!("a message") };
     let first: usize = message.text.text.parse().unwrap();
@@ -143,7 +147,8 @@ async fn a_cursor_of_another_database_is_expired_not_skipped() {
 async fn a_client_that_never_reads_is_dropped_and_slows_nobody() {
     let daemon = Daemon::start_with(|options| options.write_stall = Duration::from_millis(300)).await;
     let working = daemon.working(1).await;
-    let request = format!("GET /api/v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: {}\r\n\r\n", daemon.host(), daemon.bearer());
+    let request =
+        format!("GET /api/v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: {}\r\n\r\n", daemon.host(), daemon.bearer());
     let small = tokio::net::TcpSocket::new_v4().unwrap();
     small.set_recv_buffer_size(4096).unwrap();
     let mut stuck = small.connect(daemon.address).await.unwrap();

@@ -115,7 +115,8 @@ async fn blobs_go_in_and_come_out_and_are_bounded() {
     let blob = daemon.client.put_blob(bytes.clone()).await.unwrap();
     assert_eq!(blob.bytes, 100_000);
     assert_eq!(daemon.client.blob(&blob.sha256).await.unwrap(), bytes);
-    let file = ContentBlock::File { blob: blob.clone(), mime: "application/octet-stream".into(), name: "all.bin".into() };
+    let file =
+        ContentBlock::File { blob: blob.clone(), mime: "application/octet-stream".into(), name: "all.bin".into() };
     let message = SendMessage { content: vec![file], ..words("look at this") };
     assert!(daemon.client.send_message("desk", &message, "1").await.unwrap().task.is_some());
     let missing = Blob { sha256: "0".repeat(64), bytes: 1 };

@@ -117,9 +117,11 @@ async fn the_list_of_tasks_is_paged_and_filtered() {
     let mine = daemon.client.tasks(&TaskListQuery { needs_me: true, ..TaskListQuery::default() }).await.unwrap();
     assert_eq!(mine.tasks.len(), 1);
     assert_eq!(mine.tasks[0].project.name, "shop");
-    let named = daemon.client.tasks(&TaskListQuery { project: Some("shop".into()), ..TaskListQuery::default() }).await.unwrap();
+    let named =
+        daemon.client.tasks(&TaskListQuery { project: Some("shop".into()), ..TaskListQuery::default() }).await.unwrap();
     assert_eq!(named.tasks.len(), 8);
-    let unknown = daemon.client.tasks(&TaskListQuery { project: Some("none".into()), ..TaskListQuery::default() }).await;
+    let unknown =
+        daemon.client.tasks(&TaskListQuery { project: Some("none".into()), ..TaskListQuery::default() }).await;
     assert_eq!(unknown.unwrap_err().code(), "not_found");
     let garbage = daemon.client.tasks(&TaskListQuery { after: Some("x".into()), ..TaskListQuery::default() }).await;
     assert_eq!(garbage.unwrap_err().code(), "cursor_expired");
@@ -133,7 +135,8 @@ async fn where_things_stand_is_sorted_by_who_has_to_act() {
     let waiting = daemon.working(3).await;
     daemon.ask(&waiting, "one").await;
     let status = daemon.client.status().await.unwrap();
-    let keys = |tasks: &[throughline_api::task::TaskSummary]| tasks.iter().map(|task| task.key.clone()).collect::<Vec<_>>();
+    let keys =
+        |tasks: &[throughline_api::task::TaskSummary]| tasks.iter().map(|task| task.key.clone()).collect::<Vec<_>>();
     assert_eq!(keys(&status.needs_me), [waiting.key]);
     assert_eq!(keys(&status.running), [running.key]);
     assert_eq!(keys(&status.resting), [resting]);

@@ -217,9 +217,9 @@ impl Client {
         let mut request = Request::builder().method(call.method).uri(call.path);
         request = match &self.endpoint {
             Endpoint::Unix(_) => request.header(header::HOST, "localhost"),
-            Endpoint::Tcp { address, token } => {
-                request.header(header::HOST, address.to_string()).header(header::AUTHORIZATION, format!("Bearer {token}"))
-            }
+            Endpoint::Tcp { address, token } => request
+                .header(header::HOST, address.to_string())
+                .header(header::AUTHORIZATION, format!("Bearer {token}")),
         };
         for (name, value) in call.headers {
             request = request.header(name, value);

@@ -87,7 +87,11 @@ impl Client {
     }
 
     /// Opens the conversation with this id or name, if it is not there.
-    pub async fn put_conversation(&self, id: impl Display, open: &OpenConversation) -> Result<Conversation, ClientError> {
+    pub async fn put_conversation(
+        &self,
+        id: impl Display,
+        open: &OpenConversation,
+    ) -> Result<Conversation, ClientError> {
         let path = format!("/api/v1/conversations/{}", escaped(&id.to_string()));
         let call = Call { method: Method::PUT, ..Call::get(&path) };
         self.json(call.with_json(open)?).await
@@ -95,7 +99,12 @@ impl Client {
 
     /// Says something in the conversation with this id or name. The same key again gets the same answer and has no
     /// second effect.
-    pub async fn send_message(&self, conversation: impl Display, message: &SendMessage, key: &str) -> Result<SentMessage, ClientError> {
+    pub async fn send_message(
+        &self,
+        conversation: impl Display,
+        message: &SendMessage,
+        key: &str,
+    ) -> Result<SentMessage, ClientError> {
         let path = format!("/api/v1/conversations/{}/messages", escaped(&conversation.to_string()));
         let mut call = Call::post(&path).with_json(message)?;
         call.headers.push((HeaderName::from_static(IDEMPOTENCY_KEY), key.to_owned()));

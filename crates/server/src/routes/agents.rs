@@ -25,7 +25,11 @@ pub(super) async fn list(State(app): State<Shared>, _caller: Caller) -> axum::Js
 #[utoipa::path(post, path = "/api/v1/agents/{name}/probe", tag = "agents",
     params(("name" = String, Path, description = "The agent's profile name")),
     responses((status = 200, description = "It works", body = AgentProbe)))]
-pub(super) async fn probe(State(app): State<Shared>, _caller: Caller, Path(name): Path<String>) -> Result<axum::Json<AgentProbe>, Refusal> {
+pub(super) async fn probe(
+    State(app): State<Shared>,
+    _caller: Caller,
+    Path(name): Path<String>,
+) -> Result<axum::Json<AgentProbe>, Refusal> {
     let about = app.engine.probe_agent(&name).await?;
     Ok(axum::Json(AgentProbe { name: about.name, version: about.version }))
 }

@@ -59,7 +59,11 @@ pub(super) async fn pending(app: &Shared) -> Result<Vec<Approval>, Refusal> {
 #[utoipa::path(get, path = "/api/v1/approvals/{id}", tag = "approvals",
     params(("id" = String, Path, description = "The approval's id")),
     responses((status = 200, description = "The approval", body = Approval)))]
-pub(super) async fn get(State(app): State<Shared>, caller: Caller, Path(id): Path<String>) -> Result<axum::Json<Approval>, Refusal> {
+pub(super) async fn get(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<axum::Json<Approval>, Refusal> {
     let row = row_for(&app, caller, &id).await?;
     shown(&app, &row).await.map(axum::Json)
 }

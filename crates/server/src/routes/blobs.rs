@@ -10,13 +10,21 @@ use crate::auth::Caller;
 use crate::extract::{self, Limit, Path};
 use crate::problem::Refusal;
 
-const BODY: Limit = Limit { bytes: 32 * 1024 * 1024, code: "blob_too_large", hint: "a blob has at most 32 MiB; send less, or a path in the workspace" };
+const BODY: Limit = Limit {
+    bytes: 32 * 1024 * 1024,
+    code: "blob_too_large",
+    hint: "a blob has at most 32 MiB; send less, or a path in the workspace",
+};
 
 /// Puts bytes into the blob store. They are durable when the answer comes.
 #[utoipa::path(post, path = "/api/v1/blobs", tag = "blobs",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 201, description = "They are there", body = Blob)))]
-pub(super) async fn put(State(app): State<Shared>, _caller: Caller, request: Request) -> Result<(StatusCode, axum::Json<Blob>), Refusal> {
+pub(super) async fn put(
+    State(app): State<Shared>,
+    _caller: Caller,
+    request: Request,
+) -> Result<(StatusCode, axum::Json<Blob>), Refusal> {
     let stopping = |_| Refusal::new("stopping", "the daemon is stopping", "try again in a moment");
     let _turn = app.uploads.acquire().await.map_err(stopping)?;
     let bytes = extract::whole(request, BODY).await?;
@@ -28,7 +36,11 @@ pub(super) async fn put(State(app): State<Shared>, _caller: Caller, request: Req
 #[utoipa::path(get, path = "/api/v1/blobs/{sha256}", tag = "blobs",
     params(("sha256" = String, Path, description = "SHA-256 of the bytes, in lower-case hex")),
     responses((status = 200, description = "The bytes", content_type = "application/octet-stream", body = Vec<u8>)))]
-pub(super) async fn get(State(app): State<Shared>, _caller: Caller, Path(sha256): Path<String>) -> Result<Response, Refusal> {
+pub(super) async fn get(
+    State(app): State<Shared>,
+    _caller: Caller,
+    Path(sha256): Path<String>,
+) -> Result<Response, Refusal> {
     check_name(&sha256)?;
     let bytes = app.engine.store().blob(&sha256).await?.ok_or_else(|| Refusal::not_found("blob", &sha256))?;
     let mut response = bytes.into_response();

@@ -27,7 +27,8 @@ const RUNS: u8 = 5;
 pub(super) async fn status(State(app): State<Shared>, _caller: Caller) -> Result<axum::Json<Status>, Refusal> {
     // Read before the rest: following from here may repeat what is shown, and never misses anything.
     let cursor = app.cursor(app.head().await?);
-    let needs = app.engine.store().tasks(TaskQuery { needs_person: true, limit: URGENT, ..TaskQuery::default() }).await?;
+    let needs =
+        app.engine.store().tasks(TaskQuery { needs_person: true, limit: URGENT, ..TaskQuery::default() }).await?;
     let mut running = after(&app, NEEDS, URGENT).await?;
     running.retain(|row| row.activity.rank() <= RUNS);
     let resting = after(&app, RUNS, RESTING).await?;
@@ -43,7 +44,8 @@ pub(super) async fn status(State(app): State<Shared>, _caller: Caller) -> Result
 
 /// Tasks after all of this rank.
 async fn after(app: &Shared, rank: u8, limit: usize) -> Result<Vec<TaskRow>, Refusal> {
-    let end = TaskPlace { rank, updated_at: Timestamp::from_millis(i64::MIN), id: TaskId::from_uuid(uuid::Uuid::nil()) };
+    let end =
+        TaskPlace { rank, updated_at: Timestamp::from_millis(i64::MIN), id: TaskId::from_uuid(uuid::Uuid::nil()) };
     Ok(app.engine.store().tasks(TaskQuery { after: Some(end), limit, ..TaskQuery::default() }).await?)
 }
 
@@ -57,11 +59,25 @@ pub(super) async fn version(State(app): State<Shared>, _caller: Caller) -> axum:
 /// Stops the daemon. Only over the Unix socket.
 #[utoipa::path(post, path = "/api/v1/daemon/stop", tag = "daemon", request_body = StopDaemon,
     responses((status = 200, description = "It is stopping", body = Stopping)))]
-pub(super) async fn stop(State(app): State<Shared>, caller: Caller, Json(stop): Json<StopDaemon>) -> Result<axum::Json<Stopping>, Refusal> {
+pub(super) async fn stop(
+    State(app): State<Shared>,
+    caller: Caller,
+    Json(stop): Json<StopDaemon>,
+) -> Result<axum::Json<Stopping>, Refusal> {
     if caller.peer == Peer::Tcp {
-        return Err(Refusal::new("local_only", "the daemon is only stopped over its Unix socket", "use `tl down` on its machine"));
+        return Err(Refusal::new(
+            "local_only",
+            "the daemon is only stopped over its Unix socket",
+            "use `tl down` on its machine",
+        ));
     }
-    let running = app.engine.running().await.into_iter().map(|keeper| RunningKeeper { pid: keeper.pid, task: keeper.task }).collect();
+    let running = app
+        .engine
+        .running()
+        .await
+        .into_iter()
+        .map(|keeper| RunningKeeper { pid: keeper.pid, task: keeper.task })
+        .collect();
     app.stop.send_replace(Some(stop.keepers));
     Ok(axum::Json(Stopping { pid: app.version.pid, running }))
 }

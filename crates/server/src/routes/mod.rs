@@ -27,7 +27,10 @@ use crate::problem::Refusal;
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Throughline", description = "A durable runtime for coding agents. Errors are RFC 9457 problem documents."),
+    info(
+        title = "Throughline",
+        description = "A durable runtime for coding agents. Errors are RFC 9457 problem documents."
+    ),
     components(schemas(
         throughline_api::problem::Problem,
         throughline_api::timeline::TimelineEntry,

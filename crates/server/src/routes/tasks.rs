@@ -83,7 +83,11 @@ pub(super) async fn summaries(app: &Shared, rows: &[TaskRow]) -> Result<Vec<Task
 #[utoipa::path(get, path = "/api/v1/tasks/{key}", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),
     responses((status = 200, description = "The task", body = Task)))]
-pub(super) async fn get(State(app): State<Shared>, caller: Caller, Path(key): Path<String>) -> Result<axum::Json<Task>, Refusal> {
+pub(super) async fn get(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<Task>, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
     whole(&app, &row).await.map(axum::Json)
 }
@@ -96,7 +100,12 @@ async fn whole(app: &Shared, row: &TaskRow) -> Result<Task, Refusal> {
 }
 
 /// Sends a command to a task on behalf of the caller, and answers with what it is now.
-pub(super) async fn change(app: &Shared, caller: Caller, key: &str, command: TaskCommand) -> Result<axum::Json<TaskChange>, Refusal> {
+pub(super) async fn change(
+    app: &Shared,
+    caller: Caller,
+    key: &str,
+    command: TaskCommand,
+) -> Result<axum::Json<TaskChange>, Refusal> {
     let row = app.row_for(caller.person, key).await?;
     let head = app.head().await?;
     let recorded = app.engine.send(StreamId::Task(row.id), Command::Task(command)).await?;
@@ -110,7 +119,11 @@ pub(super) async fn change(app: &Shared, caller: Caller, key: &str, command: Tas
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/cancel", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),
     responses((status = 200, description = "The running turn was asked to stop", body = TaskChange)))]
-pub(super) async fn cancel(State(app): State<Shared>, caller: Caller, Path(key): Path<String>) -> Result<axum::Json<TaskChange>, Refusal> {
+pub(super) async fn cancel(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
     change(&app, caller, &key, TaskCommand::Cancel).await
 }
 
@@ -118,7 +131,11 @@ pub(super) async fn cancel(State(app): State<Shared>, caller: Caller, Path(key):
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/retry", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),
     responses((status = 200, description = "It runs again, as a new turn", body = TaskChange)))]
-pub(super) async fn retry(State(app): State<Shared>, caller: Caller, Path(key): Path<String>) -> Result<axum::Json<TaskChange>, Refusal> {
+pub(super) async fn retry(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
     change(&app, caller, &key, TaskCommand::Retry { person: caller.person }).await
 }
 
@@ -126,7 +143,11 @@ pub(super) async fn retry(State(app): State<Shared>, caller: Caller, Path(key): 
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/close", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),
     responses((status = 200, description = "It is closed", body = TaskChange)))]
-pub(super) async fn close(State(app): State<Shared>, caller: Caller, Path(key): Path<String>) -> Result<axum::Json<TaskChange>, Refusal> {
+pub(super) async fn close(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
     change(&app, caller, &key, TaskCommand::Close { person: caller.person }).await
 }
 
@@ -134,7 +155,11 @@ pub(super) async fn close(State(app): State<Shared>, caller: Caller, Path(key): 
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/reopen", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),
     responses((status = 200, description = "It is open", body = TaskChange)))]
-pub(super) async fn reopen(State(app): State<Shared>, caller: Caller, Path(key): Path<String>) -> Result<axum::Json<TaskChange>, Refusal> {
+pub(super) async fn reopen(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
     change(&app, caller, &key, TaskCommand::Reopen).await
 }
 
@@ -142,7 +167,11 @@ pub(super) async fn reopen(State(app): State<Shared>, caller: Caller, Path(key):
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/fresh", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),
     responses((status = 200, description = "The next message starts anew", body = TaskChange)))]
-pub(super) async fn fresh(State(app): State<Shared>, caller: Caller, Path(key): Path<String>) -> Result<axum::Json<TaskChange>, Refusal> {
+pub(super) async fn fresh(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
     change(&app, caller, &key, TaskCommand::Fresh).await
 }
 
@@ -164,7 +193,8 @@ pub(super) async fn add_execution(
         return Err(throughline_engine::EngineError::UnknownAgent { name: add.agent, known }.into());
     };
     // Derived, so that two who add the same at the same moment add one.
-    let execution = ExecutionId::derive(row.id.uuid(), &format!("added:{}:{agent}:{}", task.executions.len(), add.role.word()));
+    let execution =
+        ExecutionId::derive(row.id.uuid(), &format!("added:{}:{agent}:{}", task.executions.len(), add.role.word()));
     change(&app, caller, &key, TaskCommand::AddExecution { execution, agent, role: wire::role_of(add.role) }).await
 }
 
@@ -198,7 +228,9 @@ fn decode_place(text: &str) -> Result<TaskPlace, Refusal> {
         let id = parts.next()?.parse().ok()?;
         Some(TaskPlace { rank, updated_at, id })
     };
-    parse().ok_or_else(|| Refusal::new("cursor_expired", "this is not a place in the list", "start again with the first page"))
+    parse().ok_or_else(|| {
+        Refusal::new("cursor_expired", "this is not a place in the list", "start again with the first page")
+    })
 }
 
 #[cfg(test)]

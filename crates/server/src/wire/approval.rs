@@ -24,7 +24,11 @@ pub(crate) fn approval(approval: &Approval, task: TaskRef, state: &str, asked_at
         options: approval
             .options
             .iter()
-            .map(|option| api::ApprovalOption { id: option.id.clone(), name: option.name.clone(), kind: kind(option.kind).into() })
+            .map(|option| api::ApprovalOption {
+                id: option.id.clone(),
+                name: option.name.clone(),
+                kind: kind(option.kind).into(),
+            })
             .collect(),
         digest: approval.digest(),
         state: word(state),

@@ -7,11 +7,8 @@ use throughline_model::item::{Item, ItemBody, NoteKind, ToolCall, ToolStatus};
 use super::{block, text};
 
 pub(super) fn item(execution: ExecutionId, item: &Item) -> EntryBody {
-    let place = api::ItemRef {
-        item: item.id.uuid(),
-        execution: execution.uuid(),
-        turn: item.turn.map(|turn| turn.uuid()),
-    };
+    let place =
+        api::ItemRef { item: item.id.uuid(), execution: execution.uuid(), turn: item.turn.map(|turn| turn.uuid()) };
     match &item.body {
         ItemBody::Message { text: words, attachments, question } => EntryBody::Message(api::AgentMessage {
             item: place,

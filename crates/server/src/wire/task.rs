@@ -118,7 +118,12 @@ fn active_turn(turn: &ActiveTurn) -> api::ActiveTurn {
 }
 
 fn ended_turn(turn: &EndedTurn) -> api::EndedTurn {
-    api::EndedTurn { id: turn.id.uuid(), input: turn.input_id().uuid(), end: turn_end(&turn.outcome), at: moment(turn.at) }
+    api::EndedTurn {
+        id: turn.id.uuid(),
+        input: turn.input_id().uuid(),
+        end: turn_end(&turn.outcome),
+        at: moment(turn.at),
+    }
 }
 
 /// How a turn ended, without what it used.

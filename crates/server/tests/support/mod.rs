@@ -18,7 +18,9 @@ use throughline_model::approval::{ApprovalOption, Ask as Asking, OptionKind};
 use throughline_model::command::Command;
 use throughline_model::content::{ContentBlock, Text};
 use throughline_model::execution::Role;
-use throughline_model::ids::{ApprovalId, Id as _, InputId, ItemId, Mint, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId};
+use throughline_model::ids::{
+    ApprovalId, Id as _, InputId, ItemId, Mint, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
+};
 use throughline_model::input::{QueuedInput, Urgency};
 use throughline_model::item::{Item, ItemBody, ToolCall, ToolStatus};
 use throughline_model::runtime_session::RuntimeDescription;
@@ -69,7 +71,8 @@ pub struct Raw {
 
 impl Raw {
     pub fn code(&self) -> String {
-        let problem: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no problem in {self:?}"));
+        let problem: serde_json::Value =
+            serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no problem in {self:?}"));
         assert_eq!(problem["status"], self.status);
         assert!(!problem["hint"].as_str().unwrap().is_empty());
         assert!(self.head.to_ascii_lowercase().contains("content-type: application/problem+json"), "{self:?}");
@@ -92,7 +95,13 @@ impl Daemon {
         let lock = home.lock().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&OpenOptions::new(home.path())).unwrap());
         let config = Config::load(&home).unwrap();
-        let options = Options { home: home.clone(), lock, config, keeper_exe: "/bin/false".into(), channels: Channels::default() };
+        let options = Options {
+            home: home.clone(),
+            lock,
+            config,
+            keeper_exe: "/bin/false".into(),
+            channels: Channels::default(),
+        };
         let engine = Engine::start(options, Arc::clone(&store)).await.unwrap();
         let mut serve = ServeOptions::new(&home);
         adjust(&mut serve);
@@ -255,7 +264,8 @@ impl Daemon {
 
     /// A request over TCP with the token, or without it.
     pub async fn call(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Raw {
-        let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
