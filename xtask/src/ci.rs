@@ -91,11 +91,7 @@ pub(crate) fn run(root: &Path) -> Result<Verdict> {
         let (ending, took) = timed(|| perform(&step, root));
         let ending = ending?;
         let failed = matches!(ending, Ending::Failed);
-        done.push(Done {
-            title: step.title,
-            ending,
-            took,
-        });
+        done.push(Done { title: step.title, ending, took });
         if failed {
             break;
         }
@@ -115,52 +111,19 @@ fn provide(package: &str, probe: &[&str], root: &Path) -> Presence {
 }
 
 fn steps(place: Place, tools: Tools) -> Vec<Step> {
-    let call = |title, args: &[&str]| Step {
-        title,
-        work: Work::Call(Call::cargo(args)),
-    };
+    let call = |title, args: &[&str]| Step { title, work: Work::Call(Call::cargo(args)) };
     let doc = Call::cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
     let mut steps = vec![
         call("format", &["fmt", "--all", "--check"]),
-        Step {
-            title: "tidy",
-            work: Work::Tidy,
-        },
-        call(
-            "supply chain",
-            &[
-                "deny",
-                "check",
-                "--hide-inclusion-graph",
-                "bans",
-                "licenses",
-                "sources",
-            ],
-        ),
-        call(
-            "clippy",
-            &[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ],
-        ),
-        Step {
-            title: "rustdoc",
-            work: Work::Call(doc),
-        },
-        Step {
-            title: "tests",
-            work: tests(place, tools.nextest),
-        },
+        Step { title: "tidy", work: Work::Tidy },
+        call("supply chain", &["deny", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"]),
+        call("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        Step { title: "rustdoc", work: Work::Call(doc) },
+        Step { title: "tests", work: tests(place, tools.nextest) },
         call("doc tests", &["test", "--workspace", "--doc"]),
     ];
     if tools.deny == Presence::Missing {
-        steps[2].work =
-            Work::Skip("cargo-deny is not installed: cargo install --locked cargo-deny");
+        steps[2].work = Work::Skip("cargo-deny is not installed: cargo install --locked cargo-deny");
     }
     if tools.bench == Presence::There {
         steps.push(call("bench smoke", &["xtask", "bench", "--smoke"]));
@@ -170,9 +133,7 @@ fn steps(place: Place, tools: Tools) -> Vec<Step> {
 
 fn tests(place: Place, nextest: Presence) -> Work {
     Work::Call(match (nextest, place) {
-        (Presence::There, Place::Ci) => {
-            Call::cargo(&["nextest", "run", "--workspace", "--profile", "ci"])
-        }
+        (Presence::There, Place::Ci) => Call::cargo(&["nextest", "run", "--workspace", "--profile", "ci"]),
         (Presence::There, Place::Desk) => Call::cargo(&["nextest", "run", "--workspace"]),
         // The doc tests have their own step.
         (Presence::Missing, _) => Call::cargo(&["test", "--workspace", "--all-targets"]),
@@ -208,19 +169,11 @@ fn summarise(done: &[Done]) -> Verdict {
             Ending::Skipped => "skipped",
             Ending::Failed => "FAILED",
         };
-        println!(
-            "{ending:>8}  {:<14} {:>7.1} s",
-            step.title,
-            step.took.as_secs_f64()
-        );
+        println!("{ending:>8}  {:<14} {:>7.1} s", step.title, step.took.as_secs_f64());
     }
     let total: Duration = done.iter().map(|step| step.took).sum();
     match done.last() {
-        Some(Done {
-            title,
-            ending: Ending::Failed,
-            ..
-        }) => {
+        Some(Done { title, ending: Ending::Failed, .. }) => {
             println!("ci: failed at `{title}` after {:.1} s", total.as_secs_f64());
             Verdict::Findings
         }
@@ -235,16 +188,8 @@ fn summarise(done: &[Done]) -> Verdict {
 mod tests {
     use super::*;
 
-    const ALL: Tools = Tools {
-        nextest: Presence::There,
-        deny: Presence::There,
-        bench: Presence::There,
-    };
-    const NONE: Tools = Tools {
-        nextest: Presence::Missing,
-        deny: Presence::Missing,
-        bench: Presence::Missing,
-    };
+    const ALL: Tools = Tools { nextest: Presence::There, deny: Presence::There, bench: Presence::There };
+    const NONE: Tools = Tools { nextest: Presence::Missing, deny: Presence::Missing, bench: Presence::Missing };
 
     fn shown(place: Place, tools: Tools) -> Vec<String> {
         steps(place, tools)
@@ -278,29 +223,13 @@ mod tests {
     fn a_bare_machine_still_runs_all_tests_and_says_what_it_skips() {
         let shown = shown(Place::Desk, NONE);
         assert_eq!(shown[2], "skip supply chain");
-        assert_eq!(
-            shown[5..],
-            [
-                "cargo test --workspace --all-targets",
-                "cargo test --workspace --doc"
-            ]
-        );
+        assert_eq!(shown[5..], ["cargo test --workspace --all-targets", "cargo test --workspace --doc"]);
     }
 
     #[test]
     fn the_verdict_is_that_of_the_last_step() {
-        let step = |ending| Done {
-            title: "a step",
-            ending,
-            took: Duration::ZERO,
-        };
-        assert_eq!(
-            summarise(&[step(Ending::Passed), step(Ending::Skipped)]),
-            Verdict::Clean
-        );
-        assert_eq!(
-            summarise(&[step(Ending::Passed), step(Ending::Failed)]),
-            Verdict::Findings
-        );
+        let step = |ending| Done { title: "a step", ending, took: Duration::ZERO };
+        assert_eq!(summarise(&[step(Ending::Passed), step(Ending::Skipped)]), Verdict::Clean);
+        assert_eq!(summarise(&[step(Ending::Passed), step(Ending::Failed)]), Verdict::Findings);
     }
 }

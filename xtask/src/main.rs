@@ -3,6 +3,7 @@
 //! Owns the command line of the chores; each chore has its own module. Refuses to hold product
 //! logic: nothing that `tl` needs at run time lives here, and no crate depends on this one.
 
+mod bench;
 mod ci;
 mod run;
 mod tidy;
@@ -26,6 +27,8 @@ enum Chore {
     Tidy,
     /// Run everything that must pass before a change lands, and stop at the first failure
     Ci,
+    /// Measure against bare loops, in one run; `--smoke` judges behaviour only
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Tidy => tidy::run(&root),
         Chore::Ci => ci::run(&root),
+        Chore::Bench(args) => bench::run(&args, &root),
     };
     match outcome {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
@@ -54,9 +58,7 @@ pub(crate) enum Verdict {
 /// The checkout to work on, from any folder of it. `cargo run` says it at run time, which is right
 /// even where several clones share one target folder.
 fn workspace_root() -> PathBuf {
-    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    manifest_dir
-        .parent()
-        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+    let manifest_dir =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest_dir.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }

@@ -32,11 +32,7 @@ impl Call {
     }
 
     pub(crate) fn program(program: &str, args: &[&str]) -> Self {
-        Self {
-            program: program.to_owned(),
-            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
-            env: Vec::new(),
-        }
+        Self { program: program.to_owned(), args: args.iter().map(|arg| (*arg).to_owned()).collect(), env: Vec::new() }
     }
 
     pub(crate) fn env(mut self, key: &str, value: &str) -> Self {
@@ -48,60 +44,36 @@ impl Call {
     pub(crate) fn shown(&self) -> String {
         let mut words: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v:?}")).collect();
         let name = Path::new(&self.program).file_name();
-        words.push(name.map_or_else(
-            || self.program.clone(),
-            |n| n.to_string_lossy().into_owned(),
-        ));
+        words.push(name.map_or_else(|| self.program.clone(), |n| n.to_string_lossy().into_owned()));
         words.extend(self.args.iter().cloned());
         words.join(" ")
     }
 
     /// Runs the child with our stdout and stderr, and no stdin: nothing here may wait for a person.
     pub(crate) fn run(&self, root: &Path) -> Result<Exit> {
-        let status = self
-            .command(root)
-            .status()
-            .with_context(|| format!("could not start `{}`", self.shown()))?;
-        Ok(if status.success() {
-            Exit::Ok
-        } else {
-            Exit::Failed
-        })
+        let status = self.command(root).status().with_context(|| format!("could not start `{}`", self.shown()))?;
+        Ok(if status.success() { Exit::Ok } else { Exit::Failed })
     }
 
     /// Runs the child and returns what it wrote to stdout; its failure is an error.
     pub(crate) fn output(&self, root: &Path) -> Result<String> {
-        let output = self
-            .command(root)
-            .output()
-            .with_context(|| format!("could not start `{}`", self.shown()))?;
+        let output = self.command(root).output().with_context(|| format!("could not start `{}`", self.shown()))?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);
             bail!("`{}` failed: {}", self.shown(), stderr.trim());
         }
-        String::from_utf8(output.stdout)
-            .with_context(|| format!("`{}` wrote invalid UTF-8", self.shown()))
+        String::from_utf8(output.stdout).with_context(|| format!("`{}` wrote invalid UTF-8", self.shown()))
     }
 
     /// Whether the child can be started and succeeds; its words are thrown away.
     pub(crate) fn succeeds(&self, root: &Path) -> bool {
-        self.command(root)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
+        self.command(root).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "xtask::run owns the chores' processes"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "xtask::run owns the chores' processes")]
     fn command(&self, root: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .args(&self.args)
-            .current_dir(root)
-            .stdin(Stdio::null());
+        command.args(&self.args).current_dir(root).stdin(Stdio::null());
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
         command
     }
@@ -121,12 +93,8 @@ mod tests {
 
     #[test]
     fn a_call_is_shown_as_a_person_would_type_it() {
-        let call = Call::program("/opt/bin/cargo", &["doc", "--no-deps"])
-            .env("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(
-            call.shown(),
-            r#"RUSTDOCFLAGS="-D warnings" cargo doc --no-deps"#
-        );
+        let call = Call::program("/opt/bin/cargo", &["doc", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
+        assert_eq!(call.shown(), r#"RUSTDOCFLAGS="-D warnings" cargo doc --no-deps"#);
     }
 
     #[test]

@@ -67,10 +67,7 @@ fn links(content: &str) -> Vec<(usize, String)> {
     let mut fence: Option<&str> = None;
     for (index, line) in content.lines().enumerate() {
         let trimmed = line.trim_start();
-        if let Some(mark) = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| trimmed.starts_with(mark))
-        {
+        if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark)) {
             match fence {
                 None => fence = Some(mark),
                 Some(open) if open == mark => fence = None,
@@ -80,11 +77,7 @@ fn links(content: &str) -> Vec<(usize, String)> {
         }
         if fence.is_none() {
             let prose = without_code(line);
-            found.extend(
-                inline_targets(&prose)
-                    .into_iter()
-                    .map(|target| (index + 1, target)),
-            );
+            found.extend(inline_targets(&prose).into_iter().map(|target| (index + 1, target)));
             found.extend(definition(&prose).map(|target| (index + 1, target)));
         }
     }
@@ -118,11 +111,7 @@ fn is_relative(target: &str) -> bool {
 
 /// The path from the workspace root; `None` when the link leaves the checkout.
 fn resolve(folder: &str, target: &str) -> Option<String> {
-    let mut parts: Vec<&str> = if target.starts_with('/') {
-        Vec::new()
-    } else {
-        split(folder)
-    };
+    let mut parts: Vec<&str> = if target.starts_with('/') { Vec::new() } else { split(folder) };
     for part in split(target) {
         match part {
             "." => {}
@@ -142,10 +131,7 @@ fn split(path: &str) -> Vec<&str> {
 /// The glossary's tables hold each word of [`VOCABULARY`] once, with what to avoid, and no other.
 pub(crate) fn check_glossary(content: Option<&str>) -> Vec<Finding> {
     let Some(content) = content else {
-        return vec![missing(
-            GLOSSARY,
-            "write it: one table row per word of the vocabulary",
-        )];
+        return vec![missing(GLOSSARY, "write it: one table row per word of the vocabulary")];
     };
     let rows: Vec<(usize, String, String)> = content
         .lines()
@@ -159,32 +145,16 @@ pub(crate) fn check_glossary(content: Option<&str>) -> Vec<Finding> {
             let todo = "use the design's word, or add it to `VOCABULARY` in xtask/src/tidy/docs.rs";
             findings.push(Finding::error(GLOSSARY, *line, what, todo));
         }
-        if rows
-            .iter()
-            .any(|(other, same, _)| other < line && same == word)
-        {
+        if rows.iter().any(|(other, same, _)| other < line && same == word) {
             let what = format!("`{word}` is explained twice");
-            findings.push(Finding::error(
-                GLOSSARY,
-                *line,
-                what,
-                "keep one of the two rows",
-            ));
+            findings.push(Finding::error(GLOSSARY, *line, what, "keep one of the two rows"));
         }
         if avoid.is_empty() {
             let what = format!("`{word}` does not say which words to avoid");
-            findings.push(Finding::error(
-                GLOSSARY,
-                *line,
-                what,
-                "fill the last column",
-            ));
+            findings.push(Finding::error(GLOSSARY, *line, what, "fill the last column"));
         }
     }
-    for word in VOCABULARY
-        .iter()
-        .filter(|word| rows.iter().all(|(_, row, _)| row != *word))
-    {
+    for word in VOCABULARY.iter().filter(|word| rows.iter().all(|(_, row, _)| row != *word)) {
         let what = format!("`{word}` is missing");
         findings.push(Finding::error(GLOSSARY, 1, what, "add a row for it"));
     }
@@ -193,43 +163,20 @@ pub(crate) fn check_glossary(content: Option<&str>) -> Vec<Finding> {
 
 /// A table row that explains a word starts with it in bold; its last cell is what to avoid.
 fn term(line: &str) -> Option<(String, String)> {
-    let cells: Vec<&str> = line
-        .trim()
-        .strip_prefix('|')?
-        .strip_suffix('|')?
-        .split('|')
-        .collect();
-    let word = cells
-        .first()?
-        .trim()
-        .strip_prefix("**")?
-        .strip_suffix("**")?;
-    let avoid = if cells.len() > 2 {
-        cells.last()?.trim()
-    } else {
-        ""
-    };
+    let cells: Vec<&str> = line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').collect();
+    let word = cells.first()?.trim().strip_prefix("**")?.strip_suffix("**")?;
+    let avoid = if cells.len() > 2 { cells.last()?.trim() } else { "" };
     Some((word.to_owned(), avoid.to_owned()))
 }
 
 /// Every crate folder is on the map.
-pub(crate) fn check_architecture<'a>(
-    content: Option<&str>,
-    folders: impl Iterator<Item = &'a str>,
-) -> Vec<Finding> {
+pub(crate) fn check_architecture<'a>(content: Option<&str>, folders: impl Iterator<Item = &'a str>) -> Vec<Finding> {
     let Some(content) = content else {
-        return vec![missing(
-            ARCHITECTURE,
-            "write it: a bird's-eye view, a code map, invariants",
-        )];
+        return vec![missing(ARCHITECTURE, "write it: a bird's-eye view, a code map, invariants")];
     };
     folders
         .filter(|folder| {
-            let named = [
-                format!("crates/{folder}"),
-                format!("`{folder}`"),
-                format!("**{folder}**"),
-            ];
+            let named = [format!("crates/{folder}"), format!("`{folder}`"), format!("**{folder}**")];
             !named.iter().any(|name| content.contains(name.as_str()))
         })
         .map(|folder| {
@@ -248,10 +195,7 @@ mod tests {
     use super::*;
 
     fn broken(path: &str, content: &str) -> Vec<(usize, String)> {
-        let text = Text {
-            path: path.to_owned(),
-            content: content.to_owned(),
-        };
+        let text = Text { path: path.to_owned(), content: content.to_owned() };
         let there = ["README.md", "docs/glossary.md", "docs/adr"];
         check_links(&text, |path| there.contains(&path))
             .into_iter()
@@ -261,8 +205,7 @@ mod tests {
 
     #[test]
     fn links_resolve_from_their_own_folder() {
-        let content =
-            "[a](../README.md) ![b](glossary.md#words) [c](adr/) [d](/README.md \"title\")";
+        let content = "[a](../README.md) ![b](glossary.md#words) [c](adr/) [d](/README.md \"title\")";
         assert_eq!(broken("docs/index.md", content), []);
         assert_eq!(
             broken("docs/index.md", "one\n[a](README.md)"),
@@ -277,30 +220,22 @@ mod tests {
 
     #[test]
     fn reference_definitions_are_links() {
-        assert_eq!(
-            broken("README.md", "[a]: gone.md\n[b]: docs/glossary.md").len(),
-            1
-        );
+        assert_eq!(broken("README.md", "[a]: gone.md\n[b]: docs/glossary.md").len(), 1);
     }
 
     #[test]
     fn other_hosts_anchors_and_code_are_left_alone() {
-        let content = "[a](https://example.org/x) [b](#here) [c](mailto:a@b.c) `[d](gone.md)`\n```\n[e](gone.md)\n```\n";
+        let content =
+            "[a](https://example.org/x) [b](#here) [c](mailto:a@b.c) `[d](gone.md)`\n```\n[e](gone.md)\n```\n";
         assert_eq!(broken("README.md", content), []);
     }
 
     fn glossary(words: &[&str]) -> String {
-        words
-            .iter()
-            .map(|word| format!("| **{word}** | is a thing | another word |\n"))
-            .collect()
+        words.iter().map(|word| format!("| **{word}** | is a thing | another word |\n")).collect()
     }
 
     fn faults(content: &str) -> Vec<String> {
-        check_glossary(Some(content))
-            .into_iter()
-            .map(|finding| finding.what)
-            .collect()
+        check_glossary(Some(content)).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]
@@ -316,10 +251,7 @@ mod tests {
         let twice = format!("{}| **Task** | again | job |\n", glossary(VOCABULARY));
         assert_eq!(faults(&twice), ["`Task` is explained twice"]);
         let bare = format!("{}| **Person** | who |  |\n", glossary(&VOCABULARY[1..]));
-        assert_eq!(
-            faults(&bare),
-            ["`Person` does not say which words to avoid"]
-        );
+        assert_eq!(faults(&bare), ["`Person` does not say which words to avoid"]);
     }
 
     #[test]
@@ -333,9 +265,6 @@ mod tests {
     #[test]
     fn missing_documents_are_found() {
         assert_eq!(check_glossary(None)[0].path, GLOSSARY);
-        assert_eq!(
-            check_architecture(None, std::iter::empty())[0].path,
-            ARCHITECTURE
-        );
+        assert_eq!(check_architecture(None, std::iter::empty())[0].path, ARCHITECTURE);
     }
 }

@@ -33,11 +33,7 @@ pub(crate) fn check(manifests: &[Text]) -> Vec<Finding> {
 }
 
 fn check_manifest(text: &Text) -> Vec<Finding> {
-    let Some(folder) = text
-        .path
-        .strip_suffix("/Cargo.toml")
-        .and_then(|p| p.rsplit('/').next())
-    else {
+    let Some(folder) = text.path.strip_suffix("/Cargo.toml").and_then(|p| p.rsplit('/').next()) else {
         return Vec::new();
     };
     let manifest: toml::Table = match text.content.parse() {
@@ -66,11 +62,7 @@ fn check_manifest(text: &Text) -> Vec<Finding> {
 
 fn check_name(text: &Text, folder: &str, manifest: &toml::Table) -> Option<Finding> {
     let name = manifest.get("package")?.get("name")?.as_str()?;
-    let expected = if folder == "xtask" {
-        folder.to_owned()
-    } else {
-        format!("{PREFIX}{folder}")
-    };
+    let expected = if folder == "xtask" { folder.to_owned() } else { format!("{PREFIX}{folder}") };
     (name != expected).then(|| {
         Finding::error(
             &text.path,
@@ -87,18 +79,12 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "model" => &[],
         "api" | "store" | "acp" | "keeper" | "channels" => &["model"],
         "engine" => &["model", "store", "acp", "keeper", "channels"],
-        "server" => &[
-            "model", "store", "acp", "keeper", "channels", "engine", "api",
-        ],
-        "cli" => &[
-            "model", "store", "acp", "keeper", "channels", "engine", "api", "server",
-        ],
-        "testkit" => &[
-            "model", "store", "acp", "keeper", "channels", "engine", "api",
-        ],
-        "xtask" => &[
-            "model", "store", "acp", "keeper", "channels", "engine", "api", "server", "testkit",
-        ],
+        "server" => &["model", "store", "acp", "keeper", "channels", "engine", "api"],
+        "cli" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server"],
+        "testkit" => &["model", "store", "acp", "keeper", "channels", "engine", "api"],
+        "xtask" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server", "testkit"],
+        // Measures everything from outside; nothing uses it.
+        "bench" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server"],
         _ => return None,
     })
 }
@@ -107,8 +93,7 @@ fn fault(folder: &str, below: &[&str], edge: &Edge) -> Option<(String, &'static 
     let package = edge.package.as_str();
     let what = format!("`{folder}` depends on `{package}`");
     if folder == "model" {
-        let pure =
-            PURE.contains(&package) || (edge.sort == Sort::Dev && PURE_IN_TESTS.contains(&package));
+        let pure = PURE.contains(&package) || (edge.sort == Sort::Dev && PURE_IN_TESTS.contains(&package));
         return (!pure).then_some((
             what,
             "model is pure: move the code that needs it to the engine, or add a crate that does \
@@ -116,10 +101,7 @@ fn fault(folder: &str, below: &[&str], edge: &Edge) -> Option<(String, &'static 
         ));
     }
     if package.starts_with("agent-client-protocol") && folder != "acp" {
-        return Some((
-            what,
-            "only acp knows the protocol: ask it for a type of ours",
-        ));
+        return Some((what, "only acp knows the protocol: ask it for a type of ours"));
     }
     let target = package.strip_prefix(PREFIX)?;
     // A crate's tests may turn on a feature of their own crate.
@@ -127,16 +109,10 @@ fn fault(folder: &str, below: &[&str], edge: &Edge) -> Option<(String, &'static 
         return None;
     }
     if target == "testkit" && folder != "xtask" {
-        return Some((
-            what,
-            "testkit is for tests: move the line to [dev-dependencies]",
-        ));
+        return Some((what, "testkit is for tests: move the line to [dev-dependencies]"));
     }
     if target == "cli" {
-        return Some((
-            what,
-            "nothing depends on cli: move what is shared to a lower layer",
-        ));
+        return Some((what, "nothing depends on cli: move what is shared to a lower layer"));
     }
     (!below.contains(&target)).then_some((
         what,
@@ -158,21 +134,13 @@ fn edges(manifest: &toml::Table, content: &str) -> Vec<Edge> {
 }
 
 fn collect(table: &toml::Table, content: &str, found: &mut Vec<Edge>) {
-    let sorts = [
-        ("dependencies", Sort::Normal),
-        ("dev-dependencies", Sort::Dev),
-        ("build-dependencies", Sort::Build),
-    ];
+    let sorts = [("dependencies", Sort::Normal), ("dev-dependencies", Sort::Dev), ("build-dependencies", Sort::Build)];
     for (key, sort) in sorts {
         let entries = table.get(key).and_then(toml::Value::as_table);
         for (name, value) in entries.into_iter().flatten() {
             let renamed = value.get("package").and_then(toml::Value::as_str);
             let package = renamed.unwrap_or(name).to_owned();
-            found.push(Edge {
-                package,
-                sort,
-                line: line_of(content, name),
-            });
+            found.push(Edge { package, sort, line: line_of(content, name) });
         }
     }
 }
@@ -198,11 +166,7 @@ mod tests {
     use super::*;
 
     fn manifest(folder: &str, rest: &str) -> Text {
-        let path = if folder == "xtask" {
-            String::new()
-        } else {
-            "crates/".to_owned()
-        };
+        let path = if folder == "xtask" { String::new() } else { "crates/".to_owned() };
         let prefix = if folder == "xtask" { "" } else { PREFIX };
         Text {
             path: format!("{path}{folder}/Cargo.toml"),
@@ -211,18 +175,11 @@ mod tests {
     }
 
     fn faults(folder: &str, rest: &str) -> Vec<(usize, String)> {
-        check(&[manifest(folder, rest)])
-            .into_iter()
-            .map(|f| (f.line, f.what))
-            .collect()
+        check(&[manifest(folder, rest)]).into_iter().map(|f| (f.line, f.what)).collect()
     }
 
     fn depends(folder: &str, table: &str, package: &str) -> bool {
-        faults(
-            folder,
-            &format!("[{table}]\n{package} = {{ workspace = true }}\n"),
-        )
-        .is_empty()
+        faults(folder, &format!("[{table}]\n{package} = {{ workspace = true }}\n")).is_empty()
     }
 
     #[test]
@@ -239,11 +196,10 @@ mod tests {
             ("store", "model"),
             ("api", "model"),
             ("xtask", "testkit"),
+            ("bench", "store"),
+            ("bench", "api"),
         ] {
-            assert!(
-                depends(from, "dependencies", &format!("throughline-{to}")),
-                "{from} → {to}"
-            );
+            assert!(depends(from, "dependencies", &format!("throughline-{to}")), "{from} → {to}");
         }
     }
 
@@ -260,13 +216,13 @@ mod tests {
             ("server", "cli"),
             ("xtask", "cli"),
             ("testkit", "cli"),
+            ("xtask", "bench"),
+            ("cli", "bench"),
+            ("store", "bench"),
         ] {
             let package = format!("throughline-{to}");
             assert!(!depends(from, "dependencies", &package), "{from} → {to}");
-            assert!(
-                !depends(from, "dev-dependencies", &package),
-                "{from} → {to} in tests"
-            );
+            assert!(!depends(from, "dev-dependencies", &package), "{from} → {to} in tests");
         }
     }
 
@@ -275,18 +231,9 @@ mod tests {
         assert!(depends("model", "dependencies", "serde_json"));
         assert!(depends("model", "dev-dependencies", "proptest"));
         assert!(!depends("model", "dependencies", "proptest"));
-        for package in [
-            "tokio",
-            "rusqlite",
-            "axum",
-            "getrandom",
-            "throughline-testkit",
-        ] {
+        for package in ["tokio", "rusqlite", "axum", "getrandom", "throughline-testkit"] {
             assert!(!depends("model", "dependencies", package), "{package}");
-            assert!(
-                !depends("model", "dev-dependencies", package),
-                "{package} in tests"
-            );
+            assert!(!depends("model", "dev-dependencies", package), "{package} in tests");
         }
     }
 
@@ -304,47 +251,28 @@ mod tests {
 
     #[test]
     fn only_acp_knows_the_protocol() {
-        assert!(depends(
-            "acp",
-            "dependencies",
-            "agent-client-protocol-schema"
-        ));
-        assert!(!depends(
-            "engine",
-            "dependencies",
-            "agent-client-protocol-schema"
-        ));
+        assert!(depends("acp", "dependencies", "agent-client-protocol-schema"));
+        assert!(!depends("engine", "dependencies", "agent-client-protocol-schema"));
         assert!(!depends("testkit", "dependencies", "agent-client-protocol"));
     }
 
     #[test]
     fn a_renamed_or_targeted_dependency_is_seen_through() {
-        let rest = "[target.'cfg(unix)'.dependencies]\nbase = { package = \"throughline-engine\", path = \"../engine\" }\n";
-        assert_eq!(
-            faults("store", rest),
-            [(4, "`store` depends on `throughline-engine`".to_owned())]
-        );
+        let rest =
+            "[target.'cfg(unix)'.dependencies]\nbase = { package = \"throughline-engine\", path = \"../engine\" }\n";
+        assert_eq!(faults("store", rest), [(4, "`store` depends on `throughline-engine`".to_owned())]);
     }
 
     #[test]
     fn an_unplaced_crate_and_a_wrong_name_are_found() {
-        assert_eq!(
-            faults("attic", ""),
-            [(1, "the crate `attic` has no place in the layers".to_owned())]
-        );
-        let text = Text {
-            path: "crates/store/Cargo.toml".to_owned(),
-            content: "[package]\nname = \"store\"\n".to_owned(),
-        };
+        assert_eq!(faults("attic", ""), [(1, "the crate `attic` has no place in the layers".to_owned())]);
+        let text =
+            Text { path: "crates/store/Cargo.toml".to_owned(), content: "[package]\nname = \"store\"\n".to_owned() };
         assert_eq!(check(&[text])[0].what, "the package is called `store`");
     }
 
     #[test]
     fn a_broken_manifest_is_a_finding() {
-        assert!(
-            faults("store", "[[[")
-                .first()
-                .is_some_and(|(_, what)| what.contains("TOML"))
-        );
+        assert!(faults("store", "[[[").first().is_some_and(|(_, what)| what.contains("TOML")));
     }
 }

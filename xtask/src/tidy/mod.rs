@@ -45,20 +45,11 @@ pub(crate) struct Finding {
 
 impl Finding {
     pub(crate) fn error(path: &str, line: usize, what: String, todo: &str) -> Self {
-        Self {
-            severity: Severity::Error,
-            path: path.to_owned(),
-            line: line.max(1),
-            what,
-            todo: todo.to_owned(),
-        }
+        Self { severity: Severity::Error, path: path.to_owned(), line: line.max(1), what, todo: todo.to_owned() }
     }
 
     pub(crate) fn warning(path: &str, line: usize, what: String, todo: &str) -> Self {
-        Self {
-            severity: Severity::Warning,
-            ..Self::error(path, line, what, todo)
-        }
+        Self { severity: Severity::Warning, ..Self::error(path, line, what, todo) }
     }
 }
 
@@ -68,11 +59,7 @@ impl fmt::Display for Finding {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        write!(
-            f,
-            "{severity}: {}:{}: {}\n    → {}",
-            self.path, self.line, self.what, self.todo
-        )
+        write!(f, "{severity}: {}:{}: {}\n    → {}", self.path, self.line, self.what, self.todo)
     }
 }
 
@@ -83,23 +70,19 @@ pub(crate) struct Text {
     pub(crate) content: String,
 }
 
+/// Workspace members that are no part of the product.
+const TOPS: &[&str] = &["bench", "xtask"];
+
 /// Checks the checkout at `root` and prints the report.
 pub(crate) fn run(root: &Path) -> Result<Verdict> {
     let findings = check(root)?;
     for finding in &findings {
         println!("{finding}");
     }
-    let errors = findings
-        .iter()
-        .filter(|f| f.severity == Severity::Error)
-        .count();
+    let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
     let warnings = findings.len() - errors;
     println!("tidy: {errors} error(s), {warnings} warning(s)");
-    Ok(if errors == 0 {
-        Verdict::Clean
-    } else {
-        Verdict::Findings
-    })
+    Ok(if errors == 0 { Verdict::Clean } else { Verdict::Findings })
 }
 
 fn check(root: &Path) -> Result<Vec<Finding>> {
@@ -135,26 +118,18 @@ fn check_docs(root: &Path, manifests: &[Text]) -> Result<Vec<Finding>> {
     for text in markdown_files(root)? {
         findings.extend(docs::check_links(&text, |path| root.join(path).exists()));
     }
-    findings.extend(docs::check_glossary(
-        read_if_there(root, docs::GLOSSARY)?.as_deref(),
-    ));
+    findings.extend(docs::check_glossary(read_if_there(root, docs::GLOSSARY)?.as_deref()));
     let architecture = read_if_there(root, docs::ARCHITECTURE)?;
-    let folders = manifests.iter().filter_map(|text| {
-        text.path
-            .strip_prefix("crates/")
-            .and_then(|rest| rest.strip_suffix("/Cargo.toml"))
-    });
+    let folders = manifests
+        .iter()
+        .filter_map(|text| text.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml")));
     findings.extend(docs::check_architecture(architecture.as_deref(), folders));
     Ok(findings)
 }
 
 fn read(root: &Path, path: &str) -> Result<Text> {
-    let content =
-        fs::read_to_string(root.join(path)).with_context(|| format!("could not read {path}"))?;
-    Ok(Text {
-        path: path.to_owned(),
-        content,
-    })
+    let content = fs::read_to_string(root.join(path)).with_context(|| format!("could not read {path}"))?;
+    Ok(Text { path: path.to_owned(), content })
 }
 
 fn read_if_there(root: &Path, path: &str) -> Result<Option<String>> {
@@ -173,19 +148,18 @@ fn manifests(root: &Path) -> Result<Vec<Text>> {
             texts.push(read(root, &relative(root, &manifest))?);
         }
     }
-    texts.push(read(root, "xtask/Cargo.toml")?);
+    for top in TOPS {
+        texts.push(read(root, &format!("{top}/Cargo.toml"))?);
+    }
     Ok(texts)
 }
 
 fn rust_files(root: &Path) -> Result<Vec<Text>> {
     let mut paths = Vec::new();
-    for top in ["crates", "xtask"] {
+    for top in ["crates"].iter().chain(TOPS) {
         walk(&root.join(top), &mut paths)?;
     }
-    paths
-        .iter()
-        .map(|path| read(root, &relative(root, path)))
-        .collect()
+    paths.iter().map(|path| read(root, &relative(root, path))).collect()
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
@@ -203,11 +177,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 
 fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = fs::read_dir(folder)
-        .and_then(|entries| {
-            entries
-                .map(|entry| entry.map(|e| e.path()))
-                .collect::<Result<Vec<_>, _>>()
-        })
+        .and_then(|entries| entries.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>())
         .with_context(|| format!("could not list {}", folder.display()))?;
     paths.sort();
     Ok(paths)
@@ -216,19 +186,8 @@ fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Markdown files that git knows or would add. Asking git keeps `node_modules` and build output out
 /// without a second list of what is ignored.
 fn markdown_files(root: &Path) -> Result<Vec<Text>> {
-    let listed = Call::program(
-        "git",
-        &[
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "--",
-            "*.md",
-        ],
-    )
-    .output(root)?;
+    let listed = Call::program("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.md"])
+        .output(root)?;
     let mut paths: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -237,10 +196,7 @@ fn markdown_files(root: &Path) -> Result<Vec<Text>> {
 }
 
 fn relative(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root)
-        .unwrap_or(path)
-        .to_string_lossy()
-        .replace('\\', "/")
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
 #[cfg(test)]
@@ -250,10 +206,7 @@ mod tests {
     #[test]
     fn a_finding_names_the_place_the_fault_and_the_remedy() {
         let finding = Finding::error("a.rs", 3, "is wrong".to_owned(), "put it right");
-        assert_eq!(
-            finding.to_string(),
-            "error: a.rs:3: is wrong\n    → put it right"
-        );
+        assert_eq!(finding.to_string(), "error: a.rs:3: is wrong\n    → put it right");
     }
 
     #[test]

@@ -12,15 +12,10 @@ use super::source::Source;
 /// Parts of type names, matched as whole CamelCase words.
 const BANNED_IN_TYPES: &[&str] = &["Manager", "Helper", "Helpers", "Utils", "Util", "Misc"];
 
-const BANNED_MODULES: &[&str] = &[
-    "manager", "helper", "helpers", "util", "utils", "misc", "common",
-];
+const BANNED_MODULES: &[&str] = &["manager", "helper", "helpers", "util", "utils", "misc", "common"];
 
 pub(crate) fn check(source: &Source) -> Vec<Finding> {
-    let mut declared = Declared {
-        path: &source.path,
-        findings: Vec::new(),
-    };
+    let mut declared = Declared { path: &source.path, findings: Vec::new() };
     declared.findings.extend(check_path(&source.path));
     declared.visit_file(&source.tree);
     declared.findings
@@ -29,15 +24,10 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
 fn check_path(path: &str) -> Option<Finding> {
     let bare = path.strip_suffix(".rs").unwrap_or(path);
     // `tests/common/mod.rs` is Cargo's own idiom for code that integration tests share.
-    let banned = bare.split('/').find(|part| {
-        BANNED_MODULES.contains(part) && !(*part == "common" && path.contains("/tests/"))
-    })?;
-    Some(Finding::error(
-        path,
-        1,
-        format!("the path has a part called `{banned}`"),
-        "name the file after what it owns",
-    ))
+    let banned = bare
+        .split('/')
+        .find(|part| BANNED_MODULES.contains(part) && !(*part == "common" && path.contains("/tests/")))?;
+    Some(Finding::error(path, 1, format!("the path has a part called `{banned}`"), "name the file after what it owns"))
 }
 
 struct Declared<'a> {
@@ -49,14 +39,8 @@ impl Declared<'_> {
     fn declare_type(&mut self, ident: &Ident) {
         let name = ident.to_string();
         if name == "Session" {
-            self.push(
-                ident,
-                "write `RuntimeSession`, or say which other thing it is (docs/glossary.md)",
-            );
-        } else if camel_words(&name)
-            .iter()
-            .any(|word| BANNED_IN_TYPES.contains(&word.as_str()))
-        {
+            self.push(ident, "write `RuntimeSession`, or say which other thing it is (docs/glossary.md)");
+        } else if camel_words(&name).iter().any(|word| BANNED_IN_TYPES.contains(&word.as_str())) {
             self.push(ident, "name it after what it does or holds");
         }
     }
@@ -64,8 +48,7 @@ impl Declared<'_> {
     fn push(&mut self, ident: &Ident, todo: &str) {
         let line = ident.span().start().line;
         let what = format!("declares `{ident}`, a name that says too little");
-        self.findings
-            .push(Finding::error(self.path, line, what, todo));
+        self.findings.push(Finding::error(self.path, line, what, todo));
     }
 }
 
@@ -113,42 +96,27 @@ mod tests {
     use super::*;
 
     fn lines(content: &str) -> Vec<usize> {
-        check(&source("crates/a/src/b.rs", content))
-            .iter()
-            .map(|f| f.line)
-            .collect()
+        check(&source("crates/a/src/b.rs", content)).iter().map(|f| f.line).collect()
     }
 
     #[test]
     fn empty_words_in_type_names_are_found() {
-        assert_eq!(
-            lines("struct TaskManager;\nenum Helper {}\ntype StoreUtils = u8;"),
-            [1, 2, 3]
-        );
+        assert_eq!(lines("struct TaskManager;\nenum Helper {}\ntype StoreUtils = u8;"), [1, 2, 3]);
     }
 
     #[test]
     fn only_whole_words_count() {
-        assert_eq!(
-            lines("struct Managerial;\nstruct Utility;\nfn helper_of() {}"),
-            [0usize; 0]
-        );
+        assert_eq!(lines("struct Managerial;\nstruct Utility;\nfn helper_of() {}"), [0usize; 0]);
     }
 
     #[test]
     fn a_bare_session_is_found_and_a_runtime_session_is_not() {
-        assert_eq!(
-            lines("struct RuntimeSession;\nstruct Session;\nstruct SessionId;"),
-            [2]
-        );
+        assert_eq!(lines("struct RuntimeSession;\nstruct Session;\nstruct SessionId;"), [2]);
     }
 
     #[test]
     fn using_a_foreign_name_is_no_finding() {
-        assert_eq!(
-            lines("use other::Session;\nfn a(_: Session) {}"),
-            [0usize; 0]
-        );
+        assert_eq!(lines("use other::Session;\nfn a(_: Session) {}"), [0usize; 0]);
     }
 
     #[test]

@@ -48,10 +48,7 @@ pub(crate) fn check(oversized: &[Oversize], ratchet: &Text) -> Vec<Finding> {
             return vec![Finding::error(&ratchet.path, 1, what, todo)];
         }
     };
-    let mut findings: Vec<Finding> = oversized
-        .iter()
-        .filter_map(|oversize| judge(oversize, &parsed.allow))
-        .collect();
+    let mut findings: Vec<Finding> = oversized.iter().filter_map(|oversize| judge(oversize, &parsed.allow)).collect();
     for (index, allowance) in parsed.allow.iter().enumerate() {
         let line = line_of_entry(&ratchet.content, index);
         findings.extend(judge_entry(allowance, oversized, &ratchet.path, line));
@@ -60,39 +57,20 @@ pub(crate) fn check(oversized: &[Oversize], ratchet: &Text) -> Vec<Finding> {
 }
 
 fn judge(oversize: &Oversize, allowed: &[Allowance]) -> Option<Finding> {
-    let Oversize {
-        measure,
-        path,
-        name,
-        line,
-        size,
-    } = oversize;
+    let Oversize { measure, path, name, line, size } = oversize;
     let (limit, unit) = (measure.limit(), measure.unit());
-    let subject = if name.is_empty() {
-        "the file".to_owned()
-    } else {
-        format!("`{name}`")
-    };
+    let subject = if name.is_empty() { "the file".to_owned() } else { format!("`{name}`") };
     let entry = allowed.iter().find(|allowance| allowance.covers(oversize));
     if oversize.is_soft() {
-        let what =
-            format!("{subject} has {size} {unit}, more than is easy to read ({limit} is the end)");
-        return Some(Finding::warning(
-            path,
-            *line,
-            what,
-            "think of a second file before it grows",
-        ));
+        let what = format!("{subject} has {size} {unit}, more than is easy to read ({limit} is the end)");
+        return Some(Finding::warning(path, *line, what, "think of a second file before it grows"));
     }
     match entry {
         Some(entry) if *size <= entry.size => None,
         Some(entry) => Some(Finding::error(
             path,
             *line,
-            format!(
-                "{subject} grew to {size} {unit}; {PATH} holds it at {}",
-                entry.size
-            ),
+            format!("{subject} grew to {size} {unit}; {PATH} holds it at {}", entry.size),
             "split it: an exception may shrink, never grow",
         )),
         None => Some(Finding::error(
@@ -108,25 +86,13 @@ fn judge(oversize: &Oversize, allowed: &[Allowance]) -> Option<Finding> {
     }
 }
 
-fn judge_entry(
-    entry: &Allowance,
-    oversized: &[Oversize],
-    path: &str,
-    line: usize,
-) -> Option<Finding> {
+fn judge_entry(entry: &Allowance, oversized: &[Oversize], path: &str, line: usize) -> Option<Finding> {
     let subject = entry.subject();
     if entry.reason.trim().is_empty() {
         let what = format!("the exception for {subject} gives no reason");
-        return Some(Finding::error(
-            path,
-            line,
-            what,
-            "say why splitting would make it worse",
-        ));
+        return Some(Finding::error(path, line, what, "say why splitting would make it worse"));
     }
-    let now = oversized
-        .iter()
-        .find(|oversize| entry.covers(oversize) && !oversize.is_soft());
+    let now = oversized.iter().find(|oversize| entry.covers(oversize) && !oversize.is_soft());
     match now {
         None => Some(Finding::error(
             path,
@@ -145,18 +111,11 @@ fn judge_entry(
 }
 
 fn subject(path: &str, name: &str) -> String {
-    if name.is_empty() {
-        format!("`{path}`")
-    } else {
-        format!("`{name}` in {path}")
-    }
+    if name.is_empty() { format!("`{path}`") } else { format!("`{name}` in {path}") }
 }
 
 fn line_of_entry(content: &str, index: usize) -> usize {
-    let mut headers = content
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| line.trim() == "[[allow]]");
+    let mut headers = content.lines().enumerate().filter(|(_, line)| line.trim() == "[[allow]]");
     headers.nth(index).map_or(1, |(line, _)| line + 1)
 }
 
@@ -166,13 +125,7 @@ mod tests {
     use super::*;
 
     fn oversize(size: usize) -> Oversize {
-        Oversize {
-            measure: Measure::FunctionLines,
-            path: "a.rs".to_owned(),
-            name: "grow".to_owned(),
-            line: 7,
-            size,
-        }
+        Oversize { measure: Measure::FunctionLines, path: "a.rs".to_owned(), name: "grow".to_owned(), line: 7, size }
     }
 
     fn entry(size: usize, reason: &str) -> String {
@@ -182,36 +135,20 @@ mod tests {
     }
 
     fn judged(oversized: &[Oversize], ratchet: &str) -> Vec<(Severity, usize, String)> {
-        let text = Text {
-            path: PATH.to_owned(),
-            content: ratchet.to_owned(),
-        };
-        check(oversized, &text)
-            .into_iter()
-            .map(|f| (f.severity, f.line, f.what))
-            .collect()
+        let text = Text { path: PATH.to_owned(), content: ratchet.to_owned() };
+        check(oversized, &text).into_iter().map(|f| (f.severity, f.line, f.what)).collect()
     }
 
     #[test]
     fn what_is_over_and_not_listed_is_found() {
-        assert_eq!(
-            judged(&[oversize(71)], ""),
-            [(
-                Severity::Error,
-                7,
-                "`grow` has 71 lines, more than 70".to_owned()
-            )]
-        );
+        assert_eq!(judged(&[oversize(71)], ""), [(Severity::Error, 7, "`grow` has 71 lines, more than 70".to_owned())]);
     }
 
     #[test]
     fn an_exception_holds_at_its_size_and_not_above() {
         assert_eq!(judged(&[oversize(90)], &entry(90, "a table")), []);
         let grown = judged(&[oversize(91)], &entry(90, "a table"));
-        assert_eq!(
-            grown[0].2,
-            "`grow` grew to 91 lines; xtask/tidy.toml holds it at 90"
-        );
+        assert_eq!(grown[0].2, "`grow` grew to 91 lines; xtask/tidy.toml holds it at 90");
     }
 
     #[test]
@@ -222,34 +159,18 @@ mod tests {
 
     #[test]
     fn an_exception_without_need_or_reason_is_found() {
-        assert!(
-            judged(&[], &entry(90, "a table"))[0]
-                .2
-                .ends_with("is no longer needed")
-        );
-        assert!(
-            judged(&[oversize(90)], &entry(90, " "))[0]
-                .2
-                .ends_with("gives no reason")
-        );
+        assert!(judged(&[], &entry(90, "a table"))[0].2.ends_with("is no longer needed"));
+        assert!(judged(&[oversize(90)], &entry(90, " "))[0].2.ends_with("gives no reason"));
     }
 
     #[test]
     fn the_soft_limit_of_files_only_warns() {
-        let file = Oversize {
-            measure: Measure::FileLines,
-            name: String::new(),
-            ..oversize(600)
-        };
+        let file = Oversize { measure: Measure::FileLines, name: String::new(), ..oversize(600) };
         assert_eq!(judged(&[file], "")[0].0, Severity::Warning);
     }
 
     #[test]
     fn an_unknown_key_is_refused() {
-        assert!(
-            judged(&[], "[[allow]]\nfile = \"a\"")[0]
-                .2
-                .starts_with("cannot be read")
-        );
+        assert!(judged(&[], "[[allow]]\nfile = \"a\"")[0].2.starts_with("cannot be read"));
     }
 }

@@ -67,11 +67,7 @@ impl Oversize {
 }
 
 pub(crate) fn check(source: &Source) -> Vec<Oversize> {
-    let mut ruler = Ruler {
-        path: &source.path,
-        owner: String::new(),
-        found: Vec::new(),
-    };
+    let mut ruler = Ruler { path: &source.path, owner: String::new(), found: Vec::new() };
     ruler.visit_file(&source.tree);
     let (size, limit) = if source.is_test_file() {
         (source.line_count, Measure::FileLines.limit())
@@ -100,13 +96,7 @@ impl Ruler<'_> {
 
     fn add(&mut self, measure: Measure, name: &str, line: usize, size: usize) {
         let (path, name) = (self.path.to_owned(), name.to_owned());
-        self.found.push(Oversize {
-            measure,
-            path,
-            name,
-            line,
-            size,
-        });
+        self.found.push(Oversize { measure, path, name, line, size });
     }
 
     fn function(&mut self, signature: &syn::Signature, block: &syn::Block) {
@@ -146,46 +136,28 @@ impl<'ast> Visit<'ast> for Ruler<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        self.within(type_name(&item.self_ty), |ruler| {
-            visit::visit_item_impl(ruler, item)
-        });
+        self.within(type_name(&item.self_ty), |ruler| visit::visit_item_impl(ruler, item));
     }
 
     fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
         let name = item.ident.to_string();
-        let methods = item
-            .items
-            .iter()
-            .filter(|item| matches!(item, syn::TraitItem::Fn(_)))
-            .count();
-        self.measure(
-            Measure::TraitMethods,
-            &name,
-            item.ident.span().start().line,
-            methods,
-        );
+        let methods = item.items.iter().filter(|item| matches!(item, syn::TraitItem::Fn(_))).count();
+        self.measure(Measure::TraitMethods, &name, item.ident.span().start().line, methods);
         self.within(name, |ruler| visit::visit_item_trait(ruler, item));
     }
 
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
         let line = item.ident.span().start().line;
-        self.measure(
-            Measure::StructFields,
-            &item.ident.to_string(),
-            line,
-            item.fields.len(),
-        );
+        self.measure(Measure::StructFields, &item.ident.to_string(), line, item.fields.len());
         visit::visit_item_struct(self, item);
     }
 }
 
 fn type_name(ty: &syn::Type) -> String {
     match ty {
-        syn::Type::Path(path) => path
-            .path
-            .segments
-            .last()
-            .map_or_else(String::new, |segment| segment.ident.to_string()),
+        syn::Type::Path(path) => {
+            path.path.segments.last().map_or_else(String::new, |segment| segment.ident.to_string())
+        }
         syn::Type::Reference(reference) => type_name(&reference.elem),
         _ => String::new(),
     }
@@ -197,10 +169,7 @@ mod tests {
     use super::*;
 
     fn measured(path: &str, content: &str) -> Vec<(Measure, String, usize)> {
-        check(&source(path, content))
-            .into_iter()
-            .map(|o| (o.measure, o.name, o.size))
-            .collect()
+        check(&source(path, content)).into_iter().map(|o| (o.measure, o.name, o.size)).collect()
     }
 
     fn lines(count: usize) -> String {
@@ -212,18 +181,13 @@ mod tests {
         let at = format!("fn a() {{\n{}}}", lines(68));
         assert_eq!(measured("a.rs", &at), []);
         let over = format!("/// Docs.\n#[inline]\nfn a() {{\n{}}}", lines(69));
-        assert_eq!(
-            measured("a.rs", &over),
-            [(Measure::FunctionLines, "a".to_owned(), 71)]
-        );
+        assert_eq!(measured("a.rs", &over), [(Measure::FunctionLines, "a".to_owned(), 71)]);
     }
 
     #[test]
     fn methods_are_named_after_their_type() {
         let body = lines(70);
-        let text = format!(
-            "impl<T> Tree<T> {{\nfn grow() {{\n{body}}}\n}}\ntrait Leaf {{\nfn fall() {{\n{body}}}\n}}"
-        );
+        let text = format!("impl<T> Tree<T> {{\nfn grow() {{\n{body}}}\n}}\ntrait Leaf {{\nfn fall() {{\n{body}}}\n}}");
         let names: Vec<String> = measured("a.rs", &text).into_iter().map(|m| m.1).collect();
         assert_eq!(names, ["Tree::grow", "Leaf::fall"]);
     }
@@ -232,20 +196,11 @@ mod tests {
     fn traits_and_structs_have_twelve_parts() {
         let methods = |n: usize| (0..n).map(|i| format!("fn m{i}();")).collect::<String>();
         let fields = |n: usize| (0..n).map(|i| format!("f{i}: u8,")).collect::<String>();
-        let text = |n| {
-            format!(
-                "trait T {{ type A; {} }}\nstruct S {{ {} }}",
-                methods(n),
-                fields(n)
-            )
-        };
+        let text = |n| format!("trait T {{ type A; {} }}\nstruct S {{ {} }}", methods(n), fields(n));
         assert_eq!(measured("a.rs", &text(12)), []);
         assert_eq!(
             measured("a.rs", &text(13)),
-            [
-                (Measure::TraitMethods, "T".to_owned(), 13),
-                (Measure::StructFields, "S".to_owned(), 13)
-            ]
+            [(Measure::TraitMethods, "T".to_owned(), 13), (Measure::StructFields, "S".to_owned(), 13)]
         );
     }
 
@@ -254,10 +209,7 @@ mod tests {
         let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "// t\n".repeat(900));
         let text = |n: usize| format!("{}{tests}", "// c\n".repeat(n));
         assert_eq!(measured("a.rs", &text(500)), []);
-        assert_eq!(
-            measured("a.rs", &text(501)),
-            [(Measure::FileLines, String::new(), 501)]
-        );
+        assert_eq!(measured("a.rs", &text(501)), [(Measure::FileLines, String::new(), 501)]);
         assert!(check(&source("a.rs", &text(800)))[0].is_soft());
         assert!(!check(&source("a.rs", &text(801)))[0].is_soft());
     }
@@ -265,9 +217,6 @@ mod tests {
     #[test]
     fn a_test_file_is_held_to_the_hard_limit_only() {
         assert_eq!(measured("crates/a/tests/b.rs", &"// c\n".repeat(800)), []);
-        assert_eq!(
-            measured("crates/a/tests/b.rs", &"// c\n".repeat(801)).len(),
-            1
-        );
+        assert_eq!(measured("crates/a/tests/b.rs", &"// c\n".repeat(801)).len(), 1);
     }
 }

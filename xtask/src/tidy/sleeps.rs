@@ -11,13 +11,8 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, token) in source.tokens.iter().enumerate() {
         let calls = matches!(token.text.as_str(), "sleep" | "sleep_until")
-            && source
-                .tokens
-                .get(index + 1)
-                .is_some_and(|next| next.text == "(");
-        let before = index
-            .checked_sub(1)
-            .map(|at| source.tokens[at].text.as_str());
+            && source.tokens.get(index + 1).is_some_and(|next| next.text == "(");
+        let before = index.checked_sub(1).map(|at| source.tokens[at].text.as_str());
         if !calls || matches!(before, Some("." | "fn")) {
             continue;
         }
@@ -39,29 +34,21 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, content: &str) -> Vec<usize> {
-        check(&source(path, content))
-            .iter()
-            .map(|finding| finding.line)
-            .collect()
+        check(&source(path, content)).iter().map(|finding| finding.line).collect()
     }
 
-    const IN_TEST: &str = "#[cfg(test)]\nmod tests {\n    async fn a() {\n        tokio::time::sleep(d).await;\n    }\n}";
+    const IN_TEST: &str =
+        "#[cfg(test)]\nmod tests {\n    async fn a() {\n        tokio::time::sleep(d).await;\n    }\n}";
 
     #[test]
     fn sleeps_in_test_modules_and_test_files_are_found() {
         assert_eq!(lines("crates/a/src/b.rs", IN_TEST), [4]);
-        assert_eq!(
-            lines("crates/a/tests/b.rs", "fn a() { std::thread::sleep(d); }"),
-            [1]
-        );
+        assert_eq!(lines("crates/a/tests/b.rs", "fn a() { std::thread::sleep(d); }"), [1]);
     }
 
     #[test]
     fn product_code_may_sleep() {
-        assert_eq!(
-            lines("crates/a/src/b.rs", "fn a() { sleep(d); }"),
-            [0usize; 0]
-        );
+        assert_eq!(lines("crates/a/src/b.rs", "fn a() { sleep(d); }"), [0usize; 0]);
     }
 
     #[test]

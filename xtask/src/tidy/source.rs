@@ -65,20 +65,12 @@ impl Source {
     }
 
     pub(crate) fn is_test_line(&self, line: usize) -> bool {
-        self.is_test_file()
-            || self
-                .test_regions
-                .iter()
-                .any(|region| region.contains(&line))
+        self.is_test_file() || self.test_regions.iter().any(|region| region.contains(&line))
     }
 
     /// Lines of the file outside its `#[cfg(test)]` items.
     pub(crate) fn product_lines(&self) -> usize {
-        let tested: usize = self
-            .test_regions
-            .iter()
-            .map(|region| region.end() - region.start() + 1)
-            .sum();
+        let tested: usize = self.test_regions.iter().map(|region| region.end() - region.start() + 1).sum();
         self.line_count - tested.min(self.line_count)
     }
 
@@ -86,9 +78,7 @@ impl Source {
     pub(crate) fn is_excused(&self, line: usize) -> bool {
         self.comments
             .iter()
-            .filter(|comment| {
-                comment.line == line || (comment.line + 1 == line && !self.has_code(comment.line))
-            })
+            .filter(|comment| comment.line == line || (comment.line + 1 == line && !self.has_code(comment.line)))
             .filter_map(|comment| comment.text.strip_prefix("// tidy:"))
             .any(|reason| !reason.trim().is_empty())
     }
@@ -118,11 +108,7 @@ fn flatten(stream: TokenStream, out: &mut Vec<Token>) {
 }
 
 fn token(text: String, span: proc_macro2::Span) -> Token {
-    Token {
-        text,
-        line: span.start().line,
-        bytes: span.byte_range(),
-    }
+    Token { text, line: span.start().line, bytes: span.byte_range() }
 }
 
 /// Doc comments arrive as `#[doc = "…"]`, and the first of these tokens spans the whole comment:
@@ -162,10 +148,7 @@ fn gap(content: &str, range: Range<usize>, out: &mut Vec<Comment>) {
     for (index, line) in text.split('\n').enumerate() {
         let line = line.trim();
         if !line.is_empty() {
-            out.push(Comment {
-                text: line.to_owned(),
-                line: first + index,
-            });
+            out.push(Comment { text: line.to_owned(), line: first + index });
         }
     }
 }
@@ -201,12 +184,7 @@ fn attributes(item: &syn::Item) -> &[syn::Attribute] {
 
 /// `#[cfg(test)]`, `#[cfg(all(test, …))]` and `#[test]` alike.
 fn is_cfg_test(attr: &syn::Attribute) -> bool {
-    if attr
-        .path()
-        .segments
-        .last()
-        .is_some_and(|segment| segment.ident == "test")
-    {
+    if attr.path().segments.last().is_some_and(|segment| segment.ident == "test") {
         return true;
     }
     let syn::Meta::List(list) = &attr.meta else {
@@ -223,10 +201,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn source(path: &str, content: &str) -> Source {
-        let text = Text {
-            path: path.to_owned(),
-            content: content.to_owned(),
-        };
+        let text = Text { path: path.to_owned(), content: content.to_owned() };
         Source::parse(&text).expect("the test's source parses")
     }
 
@@ -236,39 +211,23 @@ pub(crate) mod tests {
             "a.rs",
             "//! Head.\nfn a() {\n    let s = \"// no\"; // yes\n    /* two\n    lines */\n}\n/// Doc.\nfn b() {}\n// end",
         );
-        let found: Vec<(usize, &str)> = source
-            .comments
-            .iter()
-            .map(|c| (c.line, c.text.as_str()))
-            .collect();
+        let found: Vec<(usize, &str)> = source.comments.iter().map(|c| (c.line, c.text.as_str())).collect();
         assert_eq!(
             found,
-            [
-                (1, "//! Head."),
-                (3, "// yes"),
-                (4, "/* two"),
-                (5, "lines */"),
-                (7, "/// Doc."),
-                (9, "// end"),
-            ]
+            [(1, "//! Head."), (3, "// yes"), (4, "/* two"), (5, "lines */"), (7, "/// Doc."), (9, "// end"),]
         );
     }
 
     #[test]
     fn comments_keep_their_lines_after_text_that_is_not_ascii() {
-        let source = source(
-            "a.rs",
-            "//! Zürich 中文\nconst A: &str = \"中文\";\n// late\n",
-        );
+        let source = source("a.rs", "//! Zürich 中文\nconst A: &str = \"中文\";\n// late\n");
         assert_eq!(source.comments.last().map(|c| c.line), Some(3));
     }
 
     #[test]
     fn test_regions_are_the_cfg_test_items() {
-        let source = source(
-            "a.rs",
-            "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n#[cfg(not(test))]\nfn c() {}\n",
-        );
+        let source =
+            source("a.rs", "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n#[cfg(not(test))]\nfn c() {}\n");
         let lines: Vec<usize> = (1..=7).filter(|line| source.is_test_line(*line)).collect();
         assert_eq!(lines, [2, 3, 4, 5]);
         assert_eq!(source.product_lines(), 3);
@@ -276,11 +235,7 @@ pub(crate) mod tests {
 
     #[test]
     fn test_files_are_known_by_their_place() {
-        for path in [
-            "crates/a/tests/b.rs",
-            "crates/a/src/b/tests.rs",
-            "crates/a/benches/c.rs",
-        ] {
+        for path in ["crates/a/tests/b.rs", "crates/a/src/b/tests.rs", "crates/a/benches/c.rs"] {
             assert!(source(path, "").is_test_file(), "{path}");
         }
         assert!(!source("crates/testkit/src/lib.rs", "").is_test_file());
@@ -288,10 +243,7 @@ pub(crate) mod tests {
 
     #[test]
     fn an_excuse_needs_a_reason_and_must_be_near() {
-        let source = source(
-            "a.rs",
-            "// tidy: the clock is real here\nfn a() {}\n// tidy:\nfn b() {}\n",
-        );
+        let source = source("a.rs", "// tidy: the clock is real here\nfn a() {}\n// tidy:\nfn b() {}\n");
         assert!(source.is_excused(2));
         assert!(!source.is_excused(4));
     }
