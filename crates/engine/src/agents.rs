@@ -43,8 +43,7 @@ impl Engine {
     pub fn agents(&self) -> Vec<AgentStatus> {
         let shared = self.inner.drivers.shared();
         let status = |agent: &crate::config::AgentProfile| {
-            let spec = shared.launch_spec(agent, Path::new("/"));
-            let program = spec.program.display().to_string();
+            let program = shared.program(agent);
             AgentStatus {
                 name: agent.name.clone(),
                 found: find_program(&program),
@@ -66,7 +65,7 @@ impl Engine {
         };
         let id: RuntimeSessionId = shared.core.clock.now().mint().id();
         let dir = shared.home.keepers().join(format!("probe-{id}"));
-        let spec = shared.launch_spec(agent, shared.home.path());
+        let spec = shared.launch_spec(agent, shared.home.path()).await;
         client::launch(&shared.keeper_exe, &dir, &spec).await.map_err(|error| launch_failure(agent, &error))?;
         let answer = self.ask_who(&dir, id).await;
         let _ = client::sweep_dir(&dir).await;

@@ -18,6 +18,8 @@ pub struct Config {
     pub agents: Vec<AgentProfile>,
     /// Variables that every agent gets.
     pub env: BTreeMap<String, String>,
+    /// Files with more of them, read at every start of an agent.
+    pub env_files: Vec<PathBuf>,
     /// How long an agent may take to answer `initialize`, and to open a session.
     pub initialize_timeout: Duration,
     /// The longest line that an agent may write.
@@ -33,8 +35,10 @@ pub struct AgentProfile {
     pub command: Vec<String>,
     /// What else people call it.
     pub aliases: Vec<String>,
-    /// Variables of the daemon's environment that pass to it, besides the common ones.
+    /// Variables of the person's environment that pass to it, besides the common ones.
     pub env: Vec<String>,
+    /// Variables that it always gets.
+    pub set: BTreeMap<String, String>,
     /// How to get it.
     pub install: String,
 }
@@ -85,6 +89,7 @@ struct File {
     max_frame_bytes: Option<u64>,
     agents: BTreeMap<String, Profile>,
     env: BTreeMap<String, String>,
+    env_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +100,8 @@ struct Profile {
     aliases: Vec<String>,
     #[serde(default)]
     env: Vec<String>,
+    #[serde(default)]
+    set: BTreeMap<String, String>,
     #[serde(default)]
     install: String,
 }
@@ -125,13 +132,14 @@ impl Config {
             if profile.command.is_empty() {
                 return Err(invalid(format!("agent `{name}` has an empty command")));
             }
-            let Profile { command, aliases, env, install } = profile;
-            agents.push(AgentProfile { name, command, aliases, env, install });
+            let Profile { command, aliases, env, set, install } = profile;
+            agents.push(AgentProfile { name, command, aliases, env, set, install });
         }
         let config = Self {
             default_agent: file.default_agent.unwrap_or_else(|| "demo".into()),
             agents,
             env: file.env,
+            env_files: file.env_file.into_iter().collect(),
             initialize_timeout: Duration::from_secs(file.initialize_timeout_secs.unwrap_or(60)),
             max_frame_bytes: file.max_frame_bytes.unwrap_or(64 << 20),
         };

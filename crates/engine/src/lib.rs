@@ -13,6 +13,7 @@ mod core;
 mod driver;
 mod effects;
 mod engine;
+mod environment;
 mod error;
 mod home;
 mod hub;

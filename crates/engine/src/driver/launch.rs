@@ -1,5 +1,6 @@
 //! What a keeper is told to run: the agent's profile, made concrete. Agents get an allow-listed environment.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use throughline_keeper::client::LaunchError;
@@ -8,62 +9,67 @@ use throughline_model::runtime_session::Failure;
 
 use super::Shared;
 use crate::config::AgentProfile;
-
-/// Variables that pass to every agent.
-const COMMON: [&str; 21] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_STATE_HOME",
-    "XDG_RUNTIME_DIR",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "SSH_AUTH_SOCK",
-];
+use crate::environment;
 
 impl Shared {
-    pub(crate) fn launch_spec(&self, agent: &AgentProfile, cwd: &Path) -> LaunchSpec {
-        let own = self.keeper_exe.display().to_string();
-        let mut words = agent.command.iter().map(|word| if word == "{tl}" { own.clone() } else { word.clone() });
-        let program = words.next().unwrap_or_default();
+    /// The program that an agent is started with.
+    pub(crate) fn program(&self, agent: &AgentProfile) -> String {
+        let first = agent.command.first().map(String::as_str).unwrap_or_default();
+        self.own(first)
+    }
+
+    /// `{tl}` stands for this very binary.
+    fn own(&self, word: &str) -> String {
+        if word == "{tl}" { self.keeper_exe.display().to_string() } else { word.to_owned() }
+    }
+
+    pub(crate) async fn launch_spec(&self, agent: &AgentProfile, cwd: &Path) -> LaunchSpec {
         let bounds = Bounds { max_frame_bytes: self.config.max_frame_bytes, ..Bounds::default() };
         LaunchSpec {
-            program: program.into(),
-            args: words.collect(),
+            program: self.program(agent).into(),
+            args: agent.command.iter().skip(1).map(|word| self.own(word)).collect(),
             cwd: cwd.to_owned(),
-            env: self.environment(agent),
+            env: self.environment(agent, cwd).await,
             bounds,
         }
     }
 
-    fn environment(&self, agent: &AgentProfile) -> Vec<(String, String)> {
-        let passes = |name: &str| {
-            COMMON.contains(&name) || name.starts_with("LC_") || agent.env.iter().any(|known| known == name)
-        };
-        let mut env: Vec<(String, String)> = std::env::vars().filter(|(name, _)| passes(name)).collect();
+    /// The login shell's, filtered; then the agent's own, then the person's settings, the later ones winning.
+    async fn environment(&self, agent: &AgentProfile, cwd: &Path) -> Vec<(String, String)> {
+        let mut env: BTreeMap<String, String> = self
+            .environments
+            .of(cwd)
+            .await
+            .into_iter()
+            .filter(|(name, _)| environment::passes(name, &agent.env))
+            .collect();
+        let path = env.get("PATH").map(String::as_str).unwrap_or_default();
+        env.insert("PATH".into(), joined_path(path));
         if agent.env.iter().any(|name| name == "THROUGHLINE_HOME") {
-            env.retain(|(name, _)| name != "THROUGHLINE_HOME");
-            env.push(("THROUGHLINE_HOME".into(), self.home.path().display().to_string()));
+            env.insert("THROUGHLINE_HOME".into(), self.home.path().display().to_string());
         }
-        for (name, value) in &self.config.env {
-            env.retain(|(known, _)| known != name);
-            env.push((name.clone(), value.clone()));
+        env.extend(agent.set.clone());
+        for file in &self.config.env_files {
+            match std::fs::read_to_string(file) {
+                Ok(text) => env.extend(environment::parse_file(&text)),
+                Err(error) => tracing::warn!(file = %file.display(), %error, "an env file cannot be read"),
+            }
         }
-        env
+        env.extend(self.config.env.clone());
+        env.into_iter().collect()
     }
+}
+
+/// The login shell's folders first, then those that only the daemon knows: whoever started it may know more.
+fn joined_path(shell: &str) -> String {
+    let own = std::env::var("PATH").unwrap_or_default();
+    let mut folders: Vec<&str> = shell.split(':').filter(|folder| !folder.is_empty()).collect();
+    for folder in own.split(':').filter(|folder| !folder.is_empty()) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.join(":")
 }
 
 /// Where a program is, if it is anywhere.

@@ -34,6 +34,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::core::{Core, ExecuteError, Request};
 use crate::effects::InHand;
+use crate::environment::Environments;
 use crate::error::EngineError;
 use crate::home::Home;
 use link::Link;
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) home: Home,
     pub(crate) config: Config,
     pub(crate) keeper_exe: PathBuf,
+    pub(crate) environments: Environments,
     /// Counts the daemons of this home: keepers refuse an older one.
     pub(crate) fence: u64,
     in_hand: Arc<InHand>,
@@ -78,6 +80,7 @@ impl Drivers {
             home,
             config,
             keeper_exe,
+            environments: Environments::default(),
             fence,
             in_hand: Arc::default(),
             mailboxes: Mutex::default(),

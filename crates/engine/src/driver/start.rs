@@ -96,7 +96,7 @@ impl Driver {
                 hint: Some("add it to config.toml, or go on with another agent".into()),
             });
         };
-        let spec = self.shared.launch_spec(agent, Path::new(&carried.root));
+        let spec = self.shared.launch_spec(agent, Path::new(&carried.root)).await;
         match client::launch(&self.shared.keeper_exe, dir, &spec).await {
             Ok(()) | Err(LaunchError::AlreadyRunning) => Ok(()),
             Err(error) => {
