@@ -112,8 +112,17 @@ impl Size {
     }
 }
 
-fn main() -> Result<ExitCode> {
-    let cli = Cli::parse();
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode> {
     match cli.part {
         Some(Part::Agent) => agent::run()?,
         Some(Part::Emit { order }) => emission::to_stdout(&order.join(" "))?,
