@@ -37,7 +37,8 @@ pub(crate) async fn decide(context: &Context, id: &str, word: Word, reason: Opti
             Word::Deny => "denied",
         };
         let key = safe_line(&approval.task.key).into_owned();
-        format!("{}{done}; watch it with: tl show {key} --follow\n", approval_view::request(output, &approval))
+        let shown = approval_view::decided(output, &approval, done);
+        format!("{shown}watch it with: tl show {key} --follow\n")
     })
 }
 

@@ -60,6 +60,12 @@ impl Failure {
         self
     }
 
+    /// Puts a task's key where the hint says `KEY`: who wrote it could not know which was meant.
+    pub(crate) fn about(mut self, key: &str) -> Self {
+        self.hint = self.hint.map(|hint| hint.replace("KEY", key));
+        self
+    }
+
     /// Ends the process in another way.
     pub(crate) fn exit(mut self, exit: Exit) -> Self {
         self.exit = exit;

@@ -11,7 +11,7 @@ use throughline_api::project::{AddProject, Project};
 
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use crate::safe_text::safe_line;
+use crate::safe_text::{safe_line, shell_word};
 use crate::terminal::{self, Answer};
 
 /// The project of this name, id or root.
@@ -52,7 +52,7 @@ pub(crate) async fn here_or_added(client: &Client, output: Output) -> Outcome<Pr
     let root = repository_root(&current_folder()?);
     let shown = safe_line(&root.to_string_lossy()).into_owned();
     let unknown = Failure::new("project_unknown", format!("{shown} is in no project yet"))
-        .hint(format!("tl project add {}", shell_word(&root)));
+        .hint(format!("tl project add {}", shell_word(&root.to_string_lossy())));
     if !output.asks() {
         return Err(unknown);
     }
@@ -103,17 +103,6 @@ fn repository_root(folder: &Path) -> PathBuf {
     repository.unwrap_or(folder).to_owned()
 }
 
-/// A path as one word of a shell.
-fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-+@%".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,11 +119,5 @@ mod tests {
         assert_eq!(at("/work/shop/src").as_deref(), Some("inner"));
         assert_eq!(at("/work/shopper").as_deref(), Some("outer"));
         assert_eq!(at("/elsewhere"), None);
-    }
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(shell_word(Path::new("/work/a-b")), "/work/a-b");
-        assert_eq!(shell_word(Path::new("/it's here")), r"'/it'\''s here'");
     }
 }

@@ -20,6 +20,16 @@ pub(crate) fn safe_glance(text: &str, max_chars: usize) -> String {
     safe_line(&throughline_model::content::one_line(text, max_chars)).into_owned()
 }
 
+/// A text as one word of a shell, quoted where it has to be.
+pub(crate) fn shell_word(text: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+@%=:,".contains(letter);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 fn escape(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     let hidden = |letter: char| is_hidden(letter) && !keep(letter);
     if !text.contains(hidden) {
@@ -68,6 +78,13 @@ mod tests {
     fn what_could_repaint_the_screen_is_written_out() {
         assert_eq!(safe("a\u{1b}[2Jb\r"), "a\\u{1b}[2Jb\\r");
         assert_eq!(safe("rm \u{202e}fdp.x"), "rm \\u{202e}fdp.x");
+    }
+
+    #[test]
+    fn a_word_of_a_shell_is_quoted_where_it_has_to_be() {
+        assert_eq!(shell_word("/work/a-b"), "/work/a-b");
+        assert_eq!(shell_word("/it's here"), r"'/it'\''s here'");
+        assert_eq!(shell_word(""), "''");
     }
 
     #[test]

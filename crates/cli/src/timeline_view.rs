@@ -26,6 +26,8 @@ pub(crate) struct TimelineView {
     /// Who is who, by execution.
     agents: HashMap<Uuid, String>,
     plan: Vec<PlanEntry>,
+    /// The note that was shown last, and how often it came in a row.
+    repeated_note: Option<(String, usize)>,
 }
 
 impl TimelineView {
@@ -33,7 +35,8 @@ impl TimelineView {
     pub(crate) fn new(output: Output, task: &Task) -> Self {
         let name =
             |execution: &throughline_api::task::Execution| (execution.id, safe_line(&execution.agent).into_owned());
-        Self { output, agents: task.executions.iter().map(name).collect(), plan: Vec::new() }
+        let agents = task.executions.iter().map(name).collect();
+        Self { output, agents, plan: Vec::new(), repeated_note: None }
     }
 
     /// One entry; empty if it says nothing to a person.
@@ -50,8 +53,12 @@ impl TimelineView {
                 self.agents.insert(*execution, agent);
                 paragraph(self.output, &entry.body)
             }
+            EntryBody::AgentNote { about, text, .. } => self.note(about, &text.text),
             body => paragraph(self.output, body),
         };
+        if !matches!(entry.body, EntryBody::AgentNote { .. }) {
+            self.repeated_note = None;
+        }
         paragraph.map_or_else(String::new, |text| self.dated(&entry.at, &text))
     }
 
@@ -60,7 +67,11 @@ impl TimelineView {
         let indent = " ".repeat(at.chars().count() + 2);
         let mut text = self.output.paint(Style::Faint, &at);
         for (number, line) in paragraph.trim_end().lines().enumerate() {
-            text.push_str(if number == 0 { "  " } else { &indent });
+            if number == 0 {
+                text.push_str("  ");
+            } else if !line.is_empty() {
+                text.push_str(&indent);
+            }
             text.push_str(line);
             text.push('\n');
         }
@@ -70,6 +81,22 @@ impl TimelineView {
     fn agent(&self, execution: Uuid) -> String {
         let name = self.agents.get(&execution).map_or("agent", String::as_str);
         self.output.paint(Style::Good, name)
+    }
+
+    /// An agent that writes garbage tends to write the same line again and again: twice is enough.
+    fn note(&mut self, about: &str, text: &str) -> Option<String> {
+        let note = format!("{}: {}", about.replace('_', " "), safe(text));
+        let times = match self.repeated_note.take() {
+            Some((known, times)) if known == note => times + 1,
+            _ => 1,
+        };
+        let shown = match times {
+            1 => Some(note.clone()),
+            2 => Some("… and the same again".to_owned()),
+            _ => None,
+        };
+        self.repeated_note = Some((note, times));
+        shown.map(|text| self.output.paint(Style::Faint, &text))
     }
 
     fn plan(&mut self, entries: &[PlanEntry]) -> Option<String> {
@@ -94,7 +121,6 @@ fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
         EntryBody::InputWithdrawn { .. } => faint("the message was taken back".to_owned()),
         EntryBody::Thought { text, .. } => faint(format!("thinks: {}", safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, call),
-        EntryBody::AgentNote { about, text, .. } => faint(format!("{}: {}", about.replace('_', " "), safe(&text.text))),
         EntryBody::Approval { approval } => approval_view::request(output, approval),
         EntryBody::ApprovalSettled { state, reason, .. } => {
             let word = serde_json::to_value(state).ok();

@@ -21,7 +21,7 @@ fn agent_fails(settings: &str, code: &str) -> Ran {
     let world = World::with_settings(settings);
     let said = world.tl(&["say", "--agent", "broken", "hello there"]);
     said.has_failed(1, code);
-    let shown = world.ok(&["show", "shop-1"]);
+    let shown = world.ok(&["show", "shop-1", "--limit", "1000"]);
     assert!(shown.stdout.contains("you: hello there"), "{shown}");
     let other = world.ok(&["say", "--agent", "demo", "--new", "say fine"]);
     assert!(other.stdout.contains("fine"), "{other}");

@@ -79,6 +79,7 @@ fn a_turn_that_hangs_is_cancelled_and_the_session_stays() {
 fn a_message_that_interrupts_comes_first() {
     let world = World::new();
     let mut hanging = world.start(&["say", "hang"]);
+    hanging.wait_for_line(|line| line.contains("→ new task shop-1"));
     world.wait_for_entry("shop-1", |entry| entry["type"] == "turn_started");
     let said = world.ok(&["say", "--interrupt", "say instead"]);
     assert!(said.stdout.contains("instead"), "{said}");

@@ -23,7 +23,8 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let add = AddExecution { agent: args.agent.clone(), role: args.role.into() };
-    let change = context.tell(async |client| Ok(client.add_execution(&args.key, &add).await?)).await?;
+    let change = context.tell(async |client| Ok(client.add_execution(&args.key, &add).await?)).await;
+    let change = change.map_err(|failure| failure.about(&args.key))?;
     let done = format!("{} joined as {}", add.agent, add.role.word());
     task_change::print(context.output, &change, &done)
 }

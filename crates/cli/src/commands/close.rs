@@ -13,6 +13,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let change = context.tell(async |client| Ok(client.close(&args.key).await?)).await?;
+    let change = context.tell(async |client| Ok(client.close(&args.key).await?)).await;
+    let change = change.map_err(|failure| failure.about(&args.key))?;
     task_change::print(context.output, &change, "closed")
 }

@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Serialize;
 use serde_json::json;
 use throughline_api::client::Client;
-use throughline_api::daemon::{Keepers, StopDaemon};
+use throughline_api::daemon::{Keepers, RunningKeeper, StopDaemon};
 use throughline_api::task::TaskSummary;
 use throughline_keeper::client as keepers;
 
@@ -30,53 +31,86 @@ pub(crate) struct Args {
     all: bool,
 }
 
+/// An agent that lives on.
+#[derive(Debug, Serialize)]
+struct Survivor {
+    /// Its keeper's process.
+    pid: i32,
+    /// The task that it works for, where that is known.
+    task: Option<String>,
+    /// What that task is doing.
+    glance: Option<String>,
+}
+
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let wish = if args.all { Keepers::Stop } else { Keepers::Leave };
     let running = daemon::look(&context.home)?;
-    let (stopped, tasks) = match &running {
-        Some(running) => (true, stop_daemon(running, wish).await?),
-        None => (false, Vec::new()),
+    let known = match &running {
+        Some(running) => stop_daemon(running, wish).await?,
+        None => Vec::new(),
     };
-    let mut left = living(&context)?;
-    if wish == Keepers::Stop && !left.is_empty() {
-        end_keepers(&context, &left).await?;
-        left.clear();
+    let mut pids = living(&context)?;
+    if wish == Keepers::Stop && !pids.is_empty() {
+        end_keepers(&context, &pids).await?;
+        pids.clear();
     }
-    let document = json!({ "stopped": stopped, "keepers": left, "running": tasks });
-    context.output.document(&document, || {
-        let mut text = match stopped {
-            true => "the daemon is stopped\n".to_owned(),
-            false => "no daemon was running\n".to_owned(),
-        };
-        match left.len() {
-            0 => {}
-            1 => text.push_str("one agent lives on; tl down --all ends it\n"),
-            count => text.push_str(&format!("{count} agents live on; tl down --all ends them\n")),
-        }
-        if !left.is_empty() {
-            for task in &tasks {
-                let key = safe_line(&task.key);
-                text.push_str(&format!("  {key} is at work: {}\n", safe_glance(&task.title, 60)));
-            }
-        }
-        text
-    })
+    let left = survivors(&pids, known);
+    let document = json!({ "stopped": running.is_some(), "left": left });
+    context.output.document(&document, || text(running.is_some(), &left))
 }
 
-/// Stops it, and gives the tasks that were being worked on.
-async fn stop_daemon(running: &Running, keepers: Keepers) -> Outcome<Vec<TaskSummary>> {
+fn text(stopped: bool, left: &[Survivor]) -> String {
+    let mut text = String::from(match stopped {
+        true => "the daemon is stopped\n",
+        false => "no daemon was running\n",
+    });
+    match left.len() {
+        0 => {}
+        1 => text.push_str("one agent lives on; tl down --all ends it\n"),
+        count => text.push_str(&format!("{count} agents live on; tl down --all ends them\n")),
+    }
+    for survivor in left {
+        if let Some(task) = &survivor.task {
+            let glance = survivor.glance.as_deref().unwrap_or_default();
+            text.push_str(&format!("  {}  {}\n", safe_line(task), safe_glance(glance, 80)));
+        }
+    }
+    text
+}
+
+/// The keepers that live, with what the daemon knew of them.
+fn survivors(pids: &[i32], known: Vec<Survivor>) -> Vec<Survivor> {
+    let mut known = known;
+    pids.iter()
+        .map(|pid| match known.iter().position(|survivor| survivor.pid == *pid) {
+            Some(at) => known.swap_remove(at),
+            None => Survivor { pid: *pid, task: None, glance: None },
+        })
+        .collect()
+}
+
+/// Stops it, and gives what ran under it.
+async fn stop_daemon(running: &Running, keepers: Keepers) -> Outcome<Vec<Survivor>> {
     let hold = Hold::of(running)?;
     let client = Client::unix(&running.socket);
-    let tasks = match client.status().await {
-        Ok(status) => status.running,
+    let tasks: Vec<TaskSummary> = match client.status().await {
+        Ok(status) => [status.needs_me, status.running, status.resting].concat(),
         Err(_) => Vec::new(),
     };
-    match client.stop(StopDaemon { keepers }).await {
-        Ok(_) => hold.wait()?,
+    let stopping = match client.stop(StopDaemon { keepers }).await {
+        Ok(stopping) => stopping.running,
         // A daemon that does not answer is still asked the way every process is.
-        Err(_) => hold.stop()?,
-    }
-    Ok(tasks)
+        Err(_) => {
+            hold.stop()?;
+            return Ok(Vec::new());
+        }
+    };
+    hold.wait()?;
+    let survivor = |keeper: RunningKeeper| {
+        let task = tasks.iter().find(|task| Some(&task.key) == keeper.task.as_ref());
+        Survivor { pid: keeper.pid, glance: task.map(|task| task.glance.clone()), task: keeper.task }
+    };
+    Ok(stopping.into_iter().map(survivor).collect())
 }
 
 /// The process ids of the keepers that live.

@@ -130,7 +130,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match command {
         // These three set up their own process.
         Command::Keep(args) => keep::run(&args),
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::run(&args, output),
         Command::Agent(args) => agent::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Say(args) => client(output, |context| say::run(context, args)),

@@ -23,6 +23,7 @@ pub(crate) struct Args {
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let text = message_content::text(&args.text)?;
     let note = PinNote { text };
-    let change = context.tell(async |client| Ok(client.pin_note(&args.key, &note).await?)).await?;
+    let change = context.tell(async |client| Ok(client.pin_note(&args.key, &note).await?)).await;
+    let change = change.map_err(|failure| failure.about(&args.key))?;
     task_change::print(context.output, &change, "noted")
 }

@@ -5,7 +5,8 @@ use uuid::Uuid;
 
 use super::Context;
 use crate::failure::{Failure, Outcome};
-use crate::stream::{Aim, follow};
+use crate::follow::{Aim, follow};
+use crate::interrupt::Interrupt;
 use crate::task_change;
 
 /// Run a task's last turn again
@@ -20,7 +21,9 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let change = context.tell(async |client| Ok(client.retry(&args.key).await?)).await?;
+    let mut interrupt = Interrupt::listen()?;
+    let order = context.tell(async |client| Ok(client.retry(&args.key).await?));
+    let change = interrupt.or(order).await.map_err(|failure| failure.about(&args.key))?;
     let output = context.output;
     if args.detach {
         return task_change::print(output, &change, "runs again");
@@ -37,7 +40,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         turn,
         after: change.cursor,
     };
-    follow(&context, aim).await
+    follow(&context, aim, interrupt).await
 }
 
 /// The input that runs again, and its turn if it is one already; the newest if it was that quick.

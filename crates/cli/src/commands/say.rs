@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use throughline_api::client::Client;
-use throughline_api::message::{Override, SendMessage};
+use throughline_api::message::{Override, SendMessage, SentMessage};
 use throughline_api::project::{Channel, OpenConversation, Project};
 use throughline_api::task::Role;
 use throughline_model::ids::{ConversationId, Id as _};
@@ -13,10 +13,12 @@ use uuid::Uuid;
 use super::Context;
 use crate::decision_view;
 use crate::failure::Outcome;
+use crate::follow::{Aim, follow};
+use crate::interrupt::Interrupt;
 use crate::message_content::{self, Attachment};
 use crate::place;
 use crate::role::RoleArg;
-use crate::stream::{Aim, follow, tagged};
+use crate::watch::tagged;
 
 /// Say something: a follow-up goes on where the last turn ended
 ///
@@ -59,16 +61,8 @@ pub(crate) struct Args {
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let text = message_content::text(&args.text)?;
     let files = message_content::read_files(&args.attach)?;
-    let prepared = context.ask(async |client| prepare(&context, client, &args, &text, &files).await).await?;
-    #[expect(clippy::disallowed_methods, reason = "the idempotency key of a message is minted where it is said")]
-    let key = format!("tl-{}", Uuid::now_v7());
-    // Under one key it has one effect, however often the daemon goes away in between.
-    let sent = context
-        .ask(async |client| {
-            let Prepared { conversation, message, .. } = &prepared;
-            Ok(client.send_message(*conversation, message, &key).await?)
-        })
-        .await?;
+    let mut interrupt = Interrupt::listen()?;
+    let (sent, after) = interrupt.or(send(&context, &args, &text, &files)).await?;
     context.output.json(&tagged("sent", &sent)?)?;
     let Some(task) = sent.task.clone() else {
         return context.output.line(&decision_view::bare(&sent.decision));
@@ -80,8 +74,19 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     if args.detach {
         return Ok(());
     }
-    let aim = Aim { task, input: sent.input.id, turn: sent.turn, after: prepared.after };
-    follow(&context, aim).await
+    let aim = Aim { task, input: sent.input.id, turn: sent.turn, after };
+    follow(&context, aim, interrupt).await
+}
+
+/// Sends it; gives also where the event stream stood before.
+async fn send(context: &Context, args: &Args, text: &str, files: &[Attachment]) -> Outcome<(SentMessage, String)> {
+    let prepared = context.ask(async |client| prepare(context, client, args, text, files).await).await?;
+    #[expect(clippy::disallowed_methods, reason = "the idempotency key of a message is minted where it is said")]
+    let key = format!("tl-{}", Uuid::now_v7());
+    let Prepared { conversation, message, after } = prepared;
+    // Under one key it has one effect, however often the daemon goes away in between.
+    let sent = context.ask(async |client| Ok(client.send_message(conversation, &message, &key).await?)).await?;
+    Ok((sent, after))
 }
 
 /// All that is needed before a message is sent.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use throughline_channels::Channels;
 use throughline_engine::{Config, ConfigError, Engine, EngineError, Home, Options, Shutdown};
 use throughline_server::{Ended, ServeError, ServeOptions, Server};
@@ -22,7 +23,7 @@ use crate::daemon::process::StartReport;
 use crate::failure::{Failure, Outcome};
 use crate::home;
 use crate::logging::{self, LogFormat};
-use crate::output::write_stdout;
+use crate::output::{Output, write_stdout};
 
 /// The promise is 5 s from the signal to the end; what is left over is for the process itself.
 const END_PATIENCE: Duration = Duration::from_millis(4_500);
@@ -48,26 +49,26 @@ pub(crate) struct Args {
 }
 
 /// Who is told that the daemon listens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Audience {
     /// A person, or whatever reads stdout.
-    Foreground,
+    Person(Output),
     /// The command that started it.
     Starter,
 }
 
-pub(super) fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args, output: Output) -> Outcome {
     let audience = if args.detached {
         // Before any thread: a session of its own, without the starter's terminal.
         let _ = rustix::process::setsid();
         Audience::Starter
     } else {
-        Audience::Foreground
+        Audience::Person(output)
     };
     logging::start(args.log_format);
     let outcome = serve_home(args, audience);
     if let Err(failure) = &outcome
-        && audience == Audience::Starter
+        && matches!(audience, Audience::Starter)
     {
         // If it was ready before, nobody reads this any more.
         let report = StartReport::Failed {
@@ -180,7 +181,10 @@ fn announce(home: &Home, server: &Server, audience: Audience) -> Outcome {
     notice.store(home)?;
     tracing::info!(%url, socket = %notice.socket.display(), version = notice.build.version, "listening");
     match audience {
-        Audience::Foreground => write_stdout(&format!("listening on {url}\n")),
+        Audience::Person(output) => {
+            let document = json!({ "url": url, "socket": notice.socket, "pid": notice.pid });
+            output.document(&document, || format!("listening on {url}\n"))
+        }
         Audience::Starter => {
             tell(&StartReport::Ready { url })?;
             // The starter goes its way; its pipe must neither break nor stay open.

@@ -8,10 +8,11 @@ use throughline_api::timeline::{TimelineEntry, TimelinePage};
 
 use super::Context;
 use crate::failure::Outcome;
+use crate::interrupt::Interrupt;
 use crate::output::Style;
-use crate::stream::{Watch, tagged};
 use crate::task_view;
 use crate::timeline_view::TimelineView;
+use crate::watch::{Watch, tagged};
 
 /// How many are asked for at once.
 const PAGE: usize = 200;
@@ -59,12 +60,11 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     }
     let target = TaskRef { id: task.summary.id, key: task.summary.key.clone() };
     let mut watch = Watch::new(&context, &target, page.after.clone());
-    let interrupt = tokio::signal::ctrl_c();
-    tokio::pin!(interrupt);
+    let mut interrupt = Interrupt::listen()?;
     loop {
         let frame = tokio::select! {
             frame = watch.next() => frame?,
-            _ = &mut interrupt => return Ok(()),
+            () = interrupt.pressed() => return Ok(()),
         };
         match frame {
             Frame::Ready(_) => {}

@@ -3,6 +3,7 @@
 use throughline_api::daemon::Status;
 
 use super::Context;
+use crate::approval_view;
 use crate::failure::Outcome;
 use crate::output::{Output, Style};
 use crate::place;
@@ -57,7 +58,9 @@ pub(super) fn text(output: Output, status: &Status) -> String {
         text.push_str(&task_view::list(output, tasks, "  "));
     }
     for approval in &status.approvals {
-        text.push_str(&format!("\n{}  tl approve {}\n", safe_line(&approval.task.key), approval.id));
+        let key = safe_line(&approval.task.key).into_owned();
+        text.push_str(&format!("\n{key} {}", approval_view::request(output, approval)));
+        text.push_str(&approval_view::how_to_answer(approval));
     }
     text
 }

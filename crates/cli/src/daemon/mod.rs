@@ -24,6 +24,9 @@ const RETRIES: usize = 600;
 /// After so many looks, starting one is tried again: the other may have been on its way out.
 const LOOKS_PER_START: usize = 20;
 
+/// How often a daemon may be killed while it starts before that is taken for a fault of its own.
+const MAX_KILLS: usize = 5;
+
 /// How the daemon was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -45,6 +48,7 @@ pub(crate) struct Daemon {
 /// The daemon of a home; started if none listens, replaced if it is older than this build.
 pub(crate) async fn reach(home: &Home) -> Outcome<Daemon> {
     let mut arrival = Arrival::Found;
+    let mut kills = 0;
     let own = BuildIdentity::own();
     for attempt in 0..RETRIES {
         match look(home)? {
@@ -55,11 +59,15 @@ pub(crate) async fn reach(home: &Home) -> Outcome<Daemon> {
             Some(running) => {
                 return Ok(Daemon { client: Client::unix(running.socket), arrival });
             }
-            None if attempt % LOOKS_PER_START == 0 || arrival == Arrival::Replaced => match process::start(home)? {
-                Started::Ready if arrival == Arrival::Found => arrival = Arrival::Started,
-                Started::Ready => {}
-                Started::HomeInUse => tokio::time::sleep(RETRY).await,
-            },
+            None if attempt % LOOKS_PER_START == 0 || kills > 0 || arrival == Arrival::Replaced => {
+                match process::start(home)? {
+                    Started::Ready if arrival == Arrival::Found => arrival = Arrival::Started,
+                    Started::Ready => {}
+                    Started::HomeInUse => tokio::time::sleep(RETRY).await,
+                    Started::Killed(failure) if kills == MAX_KILLS => return Err(failure),
+                    Started::Killed(_) => kills += 1,
+                }
+            }
             None => tokio::time::sleep(RETRY).await,
         }
     }

@@ -6,6 +6,7 @@
 
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -204,6 +205,8 @@ pub(crate) enum Started {
     Ready,
     /// Another one has the home: it listens soon, or stops soon.
     HomeInUse,
+    /// Somebody killed it before it listened.
+    Killed(Failure),
 }
 
 /// Starts this build as the daemon of a home, in the background, and waits until it listens.
@@ -221,26 +224,28 @@ pub(crate) fn start(home: &Home) -> Outcome<Started> {
         .stdout(Stdio::piped())
         .stderr(log);
     let mut child = command.spawn().map_err(|error| not_started(format!("tl could not be run: {error}")))?;
-    let report = child
-        .stdout
-        .take()
-        .map_or(Ok(None), |mut stdout| read_report(&mut stdout))
-        .map_err(|error| not_started(format!("its report cannot be read: {error}")))?;
-    match report {
-        Some(StartReport::Ready { .. }) => Ok(Started::Ready),
-        Some(StartReport::Failed { code, .. }) if code == "home_in_use" => Ok(Started::HomeInUse),
-        Some(StartReport::Failed { code, message, hint }) => {
-            Err(Failure::new(code, format!("the daemon could not be started: {message}"))
-                .hint(hint.unwrap_or_default())
-                .exit(Exit::NoDaemon))
+    let heard = match child.stdout.take() {
+        Some(mut stdout) => {
+            listen(&mut stdout).map_err(|error| not_started(format!("nothing is heard of it: {error}")))?
         }
-        None => {
-            let mut failure = not_started(match child.try_wait() {
-                Ok(Some(status)) => format!("it ended with {status}"),
-                _ => format!("it did not say in time that it listens ({} s)", START_PATIENCE.as_secs()),
-            });
-            failure.details = log_file::tail(home, log_from);
-            Err(failure.hint(format!("its log is {}", log_file::path(home).display())))
+        None => Heard::Nothing,
+    };
+    let failed = |why: String| {
+        let hint = format!("its log is {}", log_file::path(home).display());
+        Failure { details: log_file::tail(home, log_from), ..not_started(why).hint(hint) }
+    };
+    match heard {
+        Heard::Report(StartReport::Ready { .. }) => Ok(Started::Ready),
+        Heard::Report(StartReport::Failed { code, .. }) if code == "home_in_use" => Ok(Started::HomeInUse),
+        Heard::Report(StartReport::Failed { code, message, hint }) => {
+            let message = format!("the daemon could not be started: {message}");
+            Err(Failure::new(code, message).hint(hint.unwrap_or_default()).exit(Exit::NoDaemon))
+        }
+        Heard::Nothing => Err(failed(format!("it did not say within {} s that it listens", START_PATIENCE.as_secs()))),
+        Heard::End => {
+            let status = child.wait().map_err(|error| failed(error.to_string()))?;
+            let failure = failed(format!("it ended with {status}"));
+            if status.signal().is_some() { Ok(Started::Killed(failure)) } else { Err(failure) }
         }
     }
 }
@@ -261,21 +266,29 @@ fn unwritable(home: &Home, error: &io::Error) -> Failure {
     .exit(Exit::NoDaemon)
 }
 
-/// The one line, or nothing if the daemon ends or dawdles before it.
-fn read_report(stdout: &mut ChildStdout) -> io::Result<Option<StartReport>> {
+/// What a starting daemon lets its starter know.
+enum Heard {
+    Report(StartReport),
+    /// It ended without a word.
+    End,
+    /// It lives, and says nothing that makes sense.
+    Nothing,
+}
+
+fn listen(stdout: &mut ChildStdout) -> io::Result<Heard> {
     let deadline = deadline_in(START_PATIENCE);
     let mut line = Vec::new();
     while !line.ends_with(b"\n") && line.len() < MAX_REPORT_BYTES {
         if !wait_readable(&*stdout, deadline)? {
-            return Ok(None);
+            return Ok(Heard::Nothing);
         }
         let mut bytes = [0; 1024];
         match stdout.read(&mut bytes)? {
-            0 => break,
+            0 => return Ok(Heard::End),
             count => line.extend_from_slice(&bytes[..count]),
         }
     }
-    Ok(serde_json::from_slice(&line).ok())
+    Ok(serde_json::from_slice(&line).map_or(Heard::Nothing, Heard::Report))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the patience of a person at a terminal is measured here")]

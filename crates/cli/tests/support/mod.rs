@@ -6,6 +6,8 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start the real binary and bound how long they wait for it")]
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod terminal;
+
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,0 +1,281 @@
+//! Following one turn as it happens, for `say` and `retry`, until it ends or needs someone.
+//!
+//! Live text comes the moment it is written, durable entries when they are committed; a short wait puts
+//! what was said after a tool call behind it again. *Invariant:* Ctrl-C only ends the watching; nothing
+//! here stops work. *Invariant:* an approval is answered with the digest of what was shown.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use throughline_api::approval::{Approval, DecideApproval};
+use throughline_api::event::{Frame, LiveText};
+use throughline_api::task::{TaskRef, TurnEnd, TurnOutcome};
+use throughline_api::timeline::{EntryBody, TimelineEntry};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::approval_view;
+use crate::commands::Context;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::Style;
+use crate::safe_text::safe_line;
+use crate::terminal::{self, Answer};
+use crate::turn_view::TurnView;
+use crate::watch::{Watch, tagged};
+
+/// How long live text waits for entries that belong before it: less than a person sees.
+const LIVE_WAIT: Duration = Duration::from_millis(40);
+/// The same where nobody watches letters appear.
+const PIPED_LIVE_WAIT: Duration = Duration::from_millis(250);
+
+const QUESTION: &str = "[y]es, [n]o, or [s]kip (decide later)? ";
+
+/// What is followed: the turn that an input becomes.
+#[derive(Clone, Debug)]
+pub(crate) struct Aim {
+    pub(crate) task: TaskRef,
+    /// The input whose turn it is.
+    pub(crate) input: Uuid,
+    /// The turn, if it is one already.
+    pub(crate) turn: Option<Uuid>,
+    /// Follow the stream from here.
+    pub(crate) after: String,
+}
+
+/// What the next step is after a frame.
+enum Next {
+    GoOn,
+    /// Requests wait for an answer.
+    Ask,
+    Stop,
+    Ended(Box<TurnEnd>),
+}
+
+/// Shows a turn until it ends or needs someone.
+pub(crate) async fn follow(context: &Context, aim: Aim, mut interrupt: Interrupt) -> Outcome {
+    let mut following = Following::new(context, aim);
+    loop {
+        let next = tokio::select! {
+            next = following.step() => next?,
+            () = interrupt.pressed() => return following.detach(),
+        };
+        match next {
+            Next::GoOn => {}
+            Next::Stop => return Ok(()),
+            Next::Ended(end) => return following.ended(&end),
+            Next::Ask if !context.output.asks() => return following.tell_how(),
+            Next::Ask => {
+                let asked = tokio::select! {
+                    asked = following.ask_all() => asked?,
+                    () = interrupt.pressed() => return following.detach(),
+                };
+                if let Some(end) = asked {
+                    return following.ended(&end);
+                }
+            }
+        }
+    }
+}
+
+struct Following<'a> {
+    context: &'a Context,
+    watch: Watch<'a>,
+    view: TurnView,
+    aim: Aim,
+    /// Live text that waits for entries that belong before it, and until when.
+    live: Vec<LiveText>,
+    live_due: Option<Instant>,
+    /// Requests that were shown and not answered, oldest first.
+    asking: VecDeque<Approval>,
+}
+
+impl<'a> Following<'a> {
+    fn new(context: &'a Context, aim: Aim) -> Self {
+        let mut view = TurnView::new(context.output);
+        if let Some(turn) = aim.turn {
+            view.begin(turn);
+        }
+        let watch = Watch::new(context, &aim.task, Some(aim.after.clone()));
+        Self { context, watch, view, aim, live: Vec::new(), live_due: None, asking: VecDeque::new() }
+    }
+
+    /// Waits for the next frame and shows it. Nothing is lost if the wait is given up.
+    async fn step(&mut self) -> Outcome<Next> {
+        let due = self.live_due;
+        let patience = async {
+            match due {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let frame = tokio::select! {
+            frame = self.watch.next() => frame?,
+            () = patience => {
+                self.show_live()?;
+                return Ok(Next::GoOn);
+            }
+        };
+        self.take(frame)
+    }
+
+    fn take(&mut self, frame: Frame) -> Outcome<Next> {
+        let output = self.context.output;
+        match frame {
+            Frame::Ready(_) => Ok(Next::GoOn),
+            Frame::Live(live) => {
+                output.json(&tagged("live", &live)?)?;
+                let wait = if output.asks() { LIVE_WAIT } else { PIPED_LIVE_WAIT };
+                self.live_due.get_or_insert_with(|| Instant::now() + wait);
+                self.live.push(live);
+                Ok(Next::GoOn)
+            }
+            Frame::Entry(entry) => {
+                output.json(&entry)?;
+                self.entry(&entry)
+            }
+        }
+    }
+
+    fn show_live(&mut self) -> Outcome {
+        self.live_due = None;
+        for live in std::mem::take(&mut self.live) {
+            let text = self.view.live(&live);
+            self.context.output.piece(&text)?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &TimelineEntry) -> Outcome<Next> {
+        let output = self.context.output;
+        match &entry.body {
+            EntryBody::TurnRequested { turn, input, .. } if *input == self.aim.input => {
+                // A retried input becomes a turn twice; the newest one is meant.
+                self.aim.turn = Some(*turn);
+                self.view.begin(*turn);
+            }
+            EntryBody::InputWithdrawn { input } if *input == self.aim.input => {
+                output.line("the message was taken back")?;
+                return Ok(Next::Stop);
+            }
+            EntryBody::Approval { approval } if Some(approval.turn) == self.aim.turn => {
+                self.show_live()?;
+                let text = self.view.end_line() + &approval_view::request(output, approval);
+                output.piece(&text)?;
+                self.asking.push_back((**approval).clone());
+                return Ok(Next::Ask);
+            }
+            EntryBody::ApprovalSettled { approval, .. } => self.asking.retain(|asked| asked.id != *approval),
+            _ => {}
+        }
+        let text = self.view.entry(&entry.body);
+        output.piece(&text)?;
+        Ok(match &entry.body {
+            EntryBody::TurnEnded { turn, end } if Some(*turn) == self.aim.turn => Next::Ended(Box::new(end.clone())),
+            _ => Next::GoOn,
+        })
+    }
+
+    /// Says how to answer from a shell, for whoever reads this later.
+    fn tell_how(&self) -> Outcome {
+        for approval in &self.asking {
+            self.context.output.piece(&approval_view::how_to_answer(approval))?;
+        }
+        Ok(())
+    }
+
+    /// Asks in place until nothing is left to ask; gives the turn's end if that comes first.
+    async fn ask_all(&mut self) -> Outcome<Option<TurnEnd>> {
+        while let Some(approval) = self.asking.front().cloned() {
+            if let Some(end) = self.ask(&approval).await? {
+                return Ok(Some(end));
+            }
+            self.asking.retain(|asked| asked.id != approval.id);
+        }
+        Ok(None)
+    }
+
+    /// Asks in place, while the stream goes on: somebody else may answer first.
+    async fn ask(&mut self, approval: &Approval) -> Outcome<Option<TurnEnd>> {
+        terminal::show(QUESTION)?;
+        loop {
+            let next = tokio::select! {
+                answer = terminal::next_answer() => match answer {
+                    Answer::Yes => return self.decide(approval, "allow").await,
+                    Answer::No => return self.decide(approval, "deny").await,
+                    Answer::Other(word) if word.is_empty() || !"skip".starts_with(&word) => {
+                        terminal::show(QUESTION)?;
+                        continue;
+                    }
+                    Answer::Other(_) | Answer::End => {
+                        self.context.output.piece(&approval_view::how_to_answer(approval))?;
+                        return Ok(None);
+                    }
+                },
+                next = self.step() => next?,
+            };
+            if let Next::Ended(end) = next {
+                return Ok(Some(*end));
+            }
+            if self.asking.iter().all(|asked| asked.id != approval.id) {
+                self.context.output.aside("there is nothing left to decide here");
+                return Ok(None);
+            }
+        }
+    }
+
+    async fn decide(&mut self, approval: &Approval, option: &str) -> Outcome<Option<TurnEnd>> {
+        let decision = DecideApproval { option: option.to_owned(), digest: approval.digest.clone(), reason: None };
+        let decided = self.context.ask(async |client| Ok(client.decide_approval(approval.id, &decision).await?)).await;
+        match decided {
+            Ok(_) => Ok(None),
+            // Somebody was faster; the stream tells what became of it.
+            Err(failure) if failure.code == "approval_settled" => {
+                self.context.output.aside(&failure.message);
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn detach(&mut self) -> Outcome {
+        self.show_live()?;
+        let key = safe_line(&self.aim.task.key).into_owned();
+        let text = format!("{}the work goes on: tl show {key} --follow", self.view.end_line());
+        let output = self.context.output;
+        output.line(&output.paint(Style::Faint, &text))
+    }
+
+    fn ended(&self, end: &TurnEnd) -> Outcome {
+        let key = &self.aim.task.key;
+        match end.outcome {
+            TurnOutcome::Completed => Ok(()),
+            outcome => Err(turn_failure(outcome, end, key)),
+        }
+    }
+}
+
+/// A turn that did not complete, as the failure of the command that waited for it.
+fn turn_failure(outcome: TurnOutcome, end: &TurnEnd, key: &str) -> Failure {
+    let word = outcome.word();
+    let code = match (&end.code, outcome) {
+        (Some(code), TurnOutcome::Failed) => code.clone(),
+        _ => format!("turn_{word}"),
+    };
+    let message = match &end.reason {
+        Some(reason) => format!("the turn {}: {reason}", past(outcome)),
+        None => format!("the turn {}", past(outcome)),
+    };
+    let retry = format!("`tl retry {key}` runs it again, `tl show {key}` shows what happened");
+    Failure::new(code, message).hint(end.hint.clone().unwrap_or(retry)).about(key)
+}
+
+fn past(outcome: TurnOutcome) -> &'static str {
+    match outcome {
+        TurnOutcome::Completed => "completed",
+        TurnOutcome::Failed => "failed",
+        TurnOutcome::Cancelled => "was cancelled",
+        TurnOutcome::Interrupted => "was interrupted",
+        TurnOutcome::Unknown => "ended in a way that cannot be known",
+    }
+}
