@@ -1,0 +1,189 @@
+//! A request to the model, whichever API it came by: what the user said, what the tools answered, which tools
+//! there are.
+
+use serde_json::Value;
+
+/// The API that a request came by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// OpenAI Responses.
+    Responses,
+    /// OpenAI chat completions.
+    Chat,
+    /// Anthropic Messages.
+    Messages,
+    /// Gemini `generateContent` and `streamGenerateContent`.
+    Gemini,
+}
+
+/// A request, as tests look at it.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// How many came before it.
+    pub number: usize,
+    /// How it came.
+    pub api: Api,
+    /// The model that was asked for.
+    pub model: String,
+    /// What the user said in this conversation, without what agents add to it; the newest last.
+    pub users: Vec<String>,
+    /// What tools answered since the user's last message.
+    pub results: Vec<String>,
+    /// The tools that may be called.
+    pub tools: Vec<Tool>,
+    /// Whether the answer is to be streamed.
+    pub delivery: Delivery,
+    /// All of it.
+    pub body: Value,
+}
+
+/// How an answer is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// In one piece.
+    Whole,
+    /// As events.
+    Streamed,
+}
+
+impl Delivery {
+    pub(super) fn asked_by(body: &Value) -> Self {
+        if body["stream"] == true { Delivery::Streamed } else { Delivery::Whole }
+    }
+}
+
+impl Asked {
+    /// The user's last message.
+    #[must_use]
+    pub fn last(&self) -> &str {
+        self.users.last().map_or("", String::as_str)
+    }
+
+    /// A request for something beside the conversation, such as a title: it comes without tools.
+    #[must_use]
+    pub fn is_aside(&self) -> bool {
+        self.tools.is_empty()
+    }
+}
+
+/// A tool of the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// The JSON schema of its arguments.
+    pub schema: Value,
+}
+
+impl Tool {
+    /// A tool as any of the APIs describes it.
+    pub(super) fn read(tool: &Value) -> Option<Self> {
+        let name = tool["name"].as_str().or_else(|| tool["type"].as_str())?.to_owned();
+        let keys = ["parameters", "input_schema", "parametersJsonSchema"];
+        let schema = keys.iter().find_map(|key| tool.get(*key)).cloned().unwrap_or(Value::Null);
+        Some(Self { name, schema })
+    }
+}
+
+/// The parts of a conversation, as they are read from the oldest to the newest.
+#[derive(Default)]
+pub(super) struct Turns {
+    pub(super) users: Vec<String>,
+    pub(super) results: Vec<String>,
+}
+
+impl Turns {
+    /// The user said something; what agents say in the user's name is left out.
+    pub(super) fn said(&mut self, text: &str) {
+        let text = own_words(text);
+        if !text.is_empty() {
+            self.users.push(text);
+            self.results.clear();
+        }
+    }
+
+    /// A tool answered.
+    pub(super) fn answered(&mut self, result: &Value) {
+        self.results.push(match result {
+            Value::String(text) => text.clone(),
+            Value::Array(blocks) => texts(blocks),
+            other => other.to_string(),
+        });
+    }
+}
+
+/// The texts of content blocks, or a plain text.
+pub(super) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => texts(blocks),
+        _ => String::new(),
+    }
+}
+
+fn texts(blocks: &[Value]) -> String {
+    let all: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    all.join("\n")
+}
+
+/// The list at this key, empty if there is none.
+pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// How messages begin that agents send in the user's name.
+const AGENTS_OWN: [&str; 2] = ["# AGENTS.md", "This is the Gemini CLI"];
+
+/// A user message without the `<tag>…</tag>` blocks that agents put into it.
+fn own_words(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::new();
+    while let Some(at) = rest.find('<') {
+        let (before, block) = rest.split_at(at);
+        kept.push_str(before);
+        match end_of_block(block) {
+            Some(end) => rest = &block[end..],
+            None => {
+                kept.push('<');
+                rest = &block[1..];
+            }
+        }
+    }
+    kept.push_str(rest);
+    let kept = kept.trim();
+    if AGENTS_OWN.iter().any(|begin| kept.starts_with(begin)) { String::new() } else { kept.to_owned() }
+}
+
+/// Where the block ends that begins here with `<tag`, if it is one.
+fn end_of_block(text: &str) -> Option<usize> {
+    let name_end = text[1..].find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))? + 1;
+    let name = &text[1..name_end];
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let close = format!("</{name}>");
+    Some(text.find(&close)? + close.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_agents_add_is_no_word_of_the_user() {
+        assert_eq!(own_words("<env x=\"1\">cwd</env>\nSAY a <b> < c"), "SAY a <b> < c");
+        assert_eq!(own_words("<system-reminder>x</system-reminder>"), "");
+        assert_eq!(own_words("# AGENTS.md instructions"), "");
+    }
+
+    #[test]
+    fn results_are_those_since_the_last_message() {
+        let mut turns = Turns::default();
+        turns.said("a");
+        turns.answered(&serde_json::json!("1"));
+        turns.said("b");
+        turns.answered(&serde_json::json!([{"type": "text", "text": "2"}]));
+        turns.said("<x>not said</x>");
+        assert_eq!((turns.users, turns.results), (vec!["a".into(), "b".into()], vec!["2".into()]));
+    }
+}
