@@ -24,6 +24,10 @@ pub struct Config {
     pub initialize_timeout: Duration,
     /// The longest line that an agent may write.
     pub max_frame_bytes: u64,
+    /// A process that has nothing to do goes after this long.
+    pub park_after: Duration,
+    /// How many processes there may be before one that rests has to go.
+    pub max_live_sessions: usize,
 }
 
 /// An agent as data: what to start, and what it is called.
@@ -41,6 +45,8 @@ pub struct AgentProfile {
     pub set: BTreeMap<String, String>,
     /// How to get it.
     pub install: String,
+    /// Whether it takes a session up again safely, so that its process may go when it has nothing to do.
+    pub parks: bool,
 }
 
 /// Why the settings cannot be used.
@@ -87,6 +93,8 @@ struct File {
     default_agent: Option<String>,
     initialize_timeout_secs: Option<u64>,
     max_frame_bytes: Option<u64>,
+    park_after_secs: Option<u64>,
+    max_live_sessions: Option<usize>,
     agents: BTreeMap<String, Profile>,
     env: BTreeMap<String, String>,
     env_file: Option<PathBuf>,
@@ -104,6 +112,21 @@ struct Profile {
     set: BTreeMap<String, String>,
     #[serde(default)]
     install: String,
+    #[serde(default = "yes")]
+    parks: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// One live session per GB of memory, at most eight.
+fn default_live_sessions() -> usize {
+    const MOST: usize = 8;
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib: Option<usize> = total.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+    kib.map_or(MOST, |kib| (kib >> 20).clamp(1, MOST))
 }
 
 impl Config {
@@ -132,8 +155,8 @@ impl Config {
             if profile.command.is_empty() {
                 return Err(invalid(format!("agent `{name}` has an empty command")));
             }
-            let Profile { command, aliases, env, set, install } = profile;
-            agents.push(AgentProfile { name, command, aliases, env, set, install });
+            let Profile { command, aliases, env, set, install, parks } = profile;
+            agents.push(AgentProfile { name, command, aliases, env, set, install, parks });
         }
         let config = Self {
             default_agent: file.default_agent.unwrap_or_else(|| "demo".into()),
@@ -142,6 +165,8 @@ impl Config {
             env_files: file.env_file.into_iter().collect(),
             initialize_timeout: Duration::from_secs(file.initialize_timeout_secs.unwrap_or(60)),
             max_frame_bytes: file.max_frame_bytes.unwrap_or(64 << 20),
+            park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
+            max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
         };
         match config.agent(&config.default_agent) {
             Some(_) => Ok(config),

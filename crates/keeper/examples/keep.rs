@@ -17,9 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             env: vec![],
             bounds: Bounds::default(),
         };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(client::launch(&std::env::current_exe()?, &dir, &spec))?;
         std::process::abort();
     }

@@ -69,8 +69,7 @@ impl Agent {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         unblock(stdin.as_ref())?;
         unblock(stdout.as_ref())?;
         unblock(stderr.as_ref())?;
@@ -106,9 +105,7 @@ impl Agent {
             same.askers.push(Asker { conn, seq, good });
             return Ok(());
         }
-        line.end_line().map_err(|error| Refusal::NotRecorded {
-            message: error.to_string(),
-        })?;
+        line.end_line().map_err(|error| Refusal::NotRecorded { message: error.to_string() })?;
         let bytes = line.len();
         if bytes - 1 > max_frame_bytes {
             let limit_bytes = max_frame_bytes;
@@ -147,10 +144,7 @@ impl Agent {
                 }
                 frame.recorded = true;
             }
-            match frame
-                .line
-                .with_chunk(frame.sent, |chunk| stdin.write(chunk))
-            {
+            match frame.line.with_chunk(frame.sent, |chunk| stdin.write(chunk)) {
                 Ok(count) if count > 0 => frame.sent += count as u64,
                 Err(error) if is_passing(&error) => break,
                 // The pipe is broken, or what was held of the frame is lost.
@@ -190,9 +184,7 @@ impl Agent {
         self.waiting_bytes -= frame.line.len();
         for asker in frame.askers {
             let reply = match (&refusal, asker.good) {
-                (Some(refusal), _) => Reply::Refused {
-                    refusal: refusal.clone(),
-                },
+                (Some(refusal), _) => Reply::Refused { refusal: refusal.clone() },
                 (None, Good::Written) => Reply::Written,
                 (None, Good::Duplicate) => Reply::Duplicate,
             };

@@ -17,9 +17,7 @@ impl Keeper {
         let seq = message.seq;
         let outcome = match message.asked {
             Asked::Unknown => Err(Refusal::UnknownCall),
-            Asked::Unheld(error) => Err(Refusal::NotRecorded {
-                message: error.to_string(),
-            }),
+            Asked::Unheld(error) => Err(Refusal::NotRecorded { message: error.to_string() }),
             Asked::Call(Request { call, .. }, payload) => self.call(id, seq, call, payload, now),
         };
         // By now the connection may have been displaced or dropped.
@@ -47,12 +45,7 @@ impl Keeper {
         payload: Payload,
         now: Instant,
     ) -> Result<Option<Reply>, Refusal> {
-        if let Call::Attach {
-            protocol,
-            oldest,
-            fence,
-        } = call
-        {
+        if let Call::Attach { protocol, oldest, fence } = call {
             let agreed = agree(protocol, oldest)?;
             return self.attach(id, fence, agreed, now).map(Some);
         }
@@ -69,9 +62,7 @@ impl Keeper {
             Call::Write { id: frame } => return self.write(id, seq, &frame, payload),
             Call::Ack { offset } => {
                 let trimmed = self.output.spool.ack(offset);
-                trimmed.map_err(|error| Refusal::SpoolUnreadable {
-                    message: error.to_string(),
-                })?;
+                trimmed.map_err(|error| Refusal::SpoolUnreadable { message: error.to_string() })?;
             }
             Call::Activity { activity } => self.lease.activity = activity,
             Call::Stop { grace_ms } => {
@@ -81,18 +72,9 @@ impl Keeper {
         Ok(Some(Reply::Done))
     }
 
-    fn attach(
-        &mut self,
-        id: ConnId,
-        fence: u64,
-        protocol: u32,
-        now: Instant,
-    ) -> Result<Reply, Refusal> {
+    fn attach(&mut self, id: ConnId, fence: u64, protocol: u32, now: Instant) -> Result<Reply, Refusal> {
         if fence < self.door.fence {
-            return Err(Refusal::StaleFence {
-                offered: fence,
-                highest: self.door.fence,
-            });
+            return Err(Refusal::StaleFence { offered: fence, highest: self.door.fence });
         }
         self.door.fence = fence;
         for conn in &mut self.door.conns {
@@ -104,27 +86,15 @@ impl Keeper {
             }
         }
         self.lease.detached_at = None;
-        Ok(Reply::Attached {
-            protocol,
-            agent_pid: self.agent.pid,
-            max_frame_bytes: self.bounds.max_frame_bytes,
-        })
+        Ok(Reply::Attached { protocol, agent_pid: self.agent.pid, max_frame_bytes: self.bounds.max_frame_bytes })
     }
 
-    fn write(
-        &mut self,
-        conn: ConnId,
-        seq: u64,
-        frame: &str,
-        line: Payload,
-    ) -> Result<Option<Reply>, Refusal> {
+    fn write(&mut self, conn: ConnId, seq: u64, frame: &str, line: Payload) -> Result<Option<Reply>, Refusal> {
         if !valid_frame_id(frame) {
             return Err(Refusal::MalformedFrame);
         }
         let state = self.frames.state(frame);
-        match state.map_err(|error| Refusal::NotRecorded {
-            message: error.to_string(),
-        })? {
+        match state.map_err(|error| Refusal::NotRecorded { message: error.to_string() })? {
             FrameState::Written => return Ok(Some(Reply::Duplicate)),
             FrameState::Failed => return Err(Refusal::AgentGone),
             // Recorded is on its way: the answer comes with that of the first one who sent it.

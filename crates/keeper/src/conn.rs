@@ -80,9 +80,7 @@ impl Conn {
         stream.set_nonblocking(true)?;
         Ok(Self {
             id,
-            standing: Standing::Handshake {
-                until: now + HANDSHAKE,
-            },
+            standing: Standing::Handshake { until: now + HANDSHAKE },
             parked: None,
             stream,
             head: Vec::new(),
@@ -127,11 +125,7 @@ impl Conn {
     }
 
     /// One read, and every message that is whole after it.
-    pub(crate) fn receive(
-        &mut self,
-        scratch: &mut [u8],
-        max_frame_bytes: u64,
-    ) -> Result<Vec<Incoming>, Closed> {
+    pub(crate) fn receive(&mut self, scratch: &mut [u8], max_frame_bytes: u64) -> Result<Vec<Incoming>, Closed> {
         let count = match self.stream.read(scratch) {
             Ok(0) => return Err(Closed),
             Ok(count) => count,
@@ -147,18 +141,13 @@ impl Conn {
     }
 
     /// Takes in as much as belongs to one message.
-    fn take_in(
-        &mut self,
-        bytes: &mut &[u8],
-        max_frame_bytes: u64,
-    ) -> Result<Option<Incoming>, Closed> {
+    fn take_in(&mut self, bytes: &mut &[u8], max_frame_bytes: u64) -> Result<Option<Incoming>, Closed> {
         if self.body.is_none() {
             // One byte over the bound for the newline; what is longer is not even received.
             let limit = max_frame_bytes + 1;
             let prefix = Prefix::peek(&self.head, limit).map_err(|_| Closed)?;
             let wanted = prefix.map_or(Prefix::BYTES, Prefix::head_len);
-            self.head
-                .extend_from_slice(split(bytes, wanted - self.head.len()));
+            self.head.extend_from_slice(split(bytes, wanted - self.head.len()));
             let Some(prefix) = prefix.filter(|prefix| prefix.head_len() == self.head.len()) else {
                 return Ok(None);
             };
@@ -235,8 +224,5 @@ fn parse(json: &[u8]) -> Result<Incoming, Closed> {
 
 /// Not an error: ask again when poll says so.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

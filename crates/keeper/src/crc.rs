@@ -9,11 +9,7 @@ const fn table() -> [u32; 256] {
         let mut crc = byte as u32;
         let mut bit = 0;
         while bit < 8 {
-            crc = if crc & 1 == 1 {
-                0xedb8_8320 ^ (crc >> 1)
-            } else {
-                crc >> 1
-            };
+            crc = if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
             bit += 1;
         }
         table[byte] = crc;

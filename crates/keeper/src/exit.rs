@@ -68,9 +68,7 @@ impl Exit {
     /// `None` if the keeper was killed before it could say.
     pub(crate) fn load(dir: &Path) -> io::Result<Option<Self>> {
         match fs::read(dir.join(FILE)) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(io::Error::other),
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(io::Error::other),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

@@ -46,11 +46,9 @@ pub fn frame_state(dir: &Path, id: &str) -> Result<FrameState, FramesError> {
 /// Every frame in the order in which it was recorded, from the directory alone.
 pub fn frame_states(dir: &Path) -> Result<Vec<(String, FrameState)>, FramesError> {
     let mut states: Vec<(String, FrameState)> = Vec::new();
-    scan(&dir.join(FILE), |step, id| {
-        match states.iter_mut().rfind(|(known, _)| known == id) {
-            Some((_, state)) => *state = step,
-            None => states.push((id.to_owned(), step)),
-        }
+    scan(&dir.join(FILE), |step, id| match states.iter_mut().rfind(|(known, _)| known == id) {
+        Some((_, state)) => *state = step,
+        None => states.push((id.to_owned(), step)),
     })?;
     Ok(states)
 }
@@ -64,9 +62,7 @@ fn scan(path: &Path, mut each: impl FnMut(FrameState, &str)) -> io::Result<()> {
     let mut line = String::new();
     while lines.read_line(&mut line)? > 0 {
         // A line without its end was being written when the keeper died: that step did not happen.
-        let step = line
-            .strip_suffix('\n')
-            .and_then(|whole| whole.split_once(' '));
+        let step = line.strip_suffix('\n').and_then(|whole| whole.split_once(' '));
         match step {
             Some(("r", id)) => each(FrameState::Recorded, id),
             Some(("w", id)) => each(FrameState::Written, id),
@@ -88,16 +84,8 @@ pub(crate) struct FrameLog {
 impl FrameLog {
     pub(crate) fn create(dir: &Path) -> io::Result<Self> {
         let path = dir.join(FILE);
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
-        Ok(Self {
-            path,
-            file,
-            seen: HashSet::new(),
-        })
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
+        Ok(Self { path, file, seen: HashSet::new() })
     }
 
     pub(crate) fn state(&self, id: &str) -> io::Result<FrameState> {

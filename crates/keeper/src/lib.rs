@@ -22,10 +22,7 @@
 //! agent's output. *Invariant:* no byte of the agent's stdout is dropped before it was acknowledged.
 //! *Invariant:* a frame id reaches the agent's stdin at most once. *Invariant:* an `exit.json` says
 //! whether anything of the tree is left. The keeper does not know ACP: a frame is a line.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "this crate owns spawning, and the keeper's leases are its own clock"
-)]
+#![allow(clippy::disallowed_methods, reason = "this crate owns spawning, and the keeper's leases are its own clock")]
 
 mod agent;
 mod calls;

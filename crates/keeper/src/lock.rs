@@ -20,13 +20,8 @@ pub(crate) struct Lock(#[expect(dead_code, reason = "held, not read")] File);
 
 /// `None` if another keeper holds it.
 pub(crate) fn acquire(dir: &Path) -> io::Result<Option<Lock>> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(dir.join(FILE))?;
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(dir.join(FILE))?;
     match rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(Lock(file))),
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => Ok(None),
@@ -36,17 +31,11 @@ pub(crate) fn acquire(dir: &Path) -> io::Result<Option<Lock>> {
 
 /// The pid of the living keeper of a directory.
 pub(crate) fn holder(dir: &Path) -> io::Result<Option<i32>> {
-    let file = match OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(dir.join(FILE))
-    {
+    let file = match OpenOptions::new().read(true).write(true).open(dir.join(FILE)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let held = fcntl_getlk(&file, &Flock::from(FlockType::WriteLock))?;
-    Ok(held
-        .and_then(|lock| lock.pid)
-        .map(|pid| pid.as_raw_nonzero().get()))
+    Ok(held.and_then(|lock| lock.pid).map(|pid| pid.as_raw_nonzero().get()))
 }

@@ -142,10 +142,7 @@ impl Output {
             let first = self.spool.first();
             return Err(Refusal::Trimmed { first });
         }
-        self.read_records(from)
-            .map_err(|error| Refusal::SpoolUnreadable {
-                message: error.to_string(),
-            })?;
+        self.read_records(from).map_err(|error| Refusal::SpoolUnreadable { message: error.to_string() })?;
         Ok(Some(&self.data))
     }
 
@@ -169,8 +166,5 @@ impl Output {
 }
 
 fn is_disk_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

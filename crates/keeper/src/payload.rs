@@ -57,11 +57,7 @@ impl Payload {
     }
 
     /// Some bytes from an offset that is before the end.
-    pub(crate) fn with_chunk<T>(
-        &self,
-        from: u64,
-        write: impl FnOnce(&[u8]) -> io::Result<T>,
-    ) -> io::Result<T> {
+    pub(crate) fn with_chunk<T>(&self, from: u64, write: impl FnOnce(&[u8]) -> io::Result<T>) -> io::Result<T> {
         match &self.file {
             None => write(self.memory.get(from as usize..).unwrap_or_default()),
             Some(file) => {
@@ -74,13 +70,7 @@ impl Payload {
 }
 
 fn nameless_file() -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(FILE)?;
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(FILE)?;
     std::fs::remove_file(FILE)?;
     Ok(file)
 }

@@ -36,11 +36,7 @@ pub struct Request {
 pub enum Call {
     /// Must come first. `fence` is the daemon's generation: a lower one than was ever seen is
     /// refused, any other displaces the daemon that is attached.
-    Attach {
-        protocol: u32,
-        oldest: u32,
-        fence: u64,
-    },
+    Attach { protocol: u32, oldest: u32, fence: u64 },
     /// Bytes of the stream from this offset, or how it ended.
     Read { from: u64 },
     /// The payload is one frame for the agent's stdin.
@@ -102,15 +98,8 @@ pub enum Reply {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Refusal {
-    #[error(
-        "the keeper speaks protocol {keeper_oldest} to {keeper}, the daemon {daemon_oldest} to {daemon}"
-    )]
-    UnsupportedProtocol {
-        keeper: u32,
-        keeper_oldest: u32,
-        daemon: u32,
-        daemon_oldest: u32,
-    },
+    #[error("the keeper speaks protocol {keeper_oldest} to {keeper}, the daemon {daemon_oldest} to {daemon}")]
+    UnsupportedProtocol { keeper: u32, keeper_oldest: u32, daemon: u32, daemon_oldest: u32 },
     #[error("daemon generation {offered} is older than {highest}, which was already attached")]
     StaleFence { offered: u64, highest: u64 },
     #[error("the connection is not attached")]
@@ -213,10 +202,7 @@ mod tests {
 
     #[test]
     fn a_message_is_what_its_prefix_says() {
-        let request = Request {
-            seq: 7,
-            call: Call::Write { id: "open".into() },
-        };
+        let request = Request { seq: 7, call: Call::Write { id: "open".into() } };
         let mut wire = encode_head(&request, 3).unwrap();
         wire.extend_from_slice(b"abc");
         assert!(Prefix::peek(&wire[..7], 10).unwrap().is_none());
@@ -230,8 +216,7 @@ mod tests {
 
     #[test]
     fn what_a_newer_keeper_adds_is_ignored() {
-        let text =
-            r#"{"seq":1,"since":2,"reply":{"refused":{"refusal":{"kind":"too_tired","x":1}}}}"#;
+        let text = r#"{"seq":1,"since":2,"reply":{"refused":{"refusal":{"kind":"too_tired","x":1}}}}"#;
         let answer: Answer = serde_json::from_str(text).unwrap();
         let Reply::Refused { refusal } = answer.reply else {
             panic!("{answer:?}");

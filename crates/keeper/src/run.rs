@@ -49,9 +49,7 @@ pub enum StartFailure {
 
 impl StartFailure {
     fn other(what: &str) -> impl Fn(io::Error) -> Self {
-        move |error| Self::Other {
-            message: format!("{what}: {error}"),
-        }
+        move |error| Self::Other { message: format!("{what}: {error}") }
     }
 }
 
@@ -71,9 +69,7 @@ pub fn run(dir: &Path) -> Result<(), RunError> {
 }
 
 fn start(dir: &Path) -> Result<(Keeper, lock::Lock), StartFailure> {
-    let dir = dir
-        .canonicalize()
-        .map_err(StartFailure::other("directory"))?;
+    let dir = dir.canonicalize().map_err(StartFailure::other("directory"))?;
     let lock = lock::acquire(&dir).map_err(StartFailure::other("lock"))?;
     let lock = lock.ok_or(StartFailure::AlreadyRunning)?;
     if dir.join(crate::spool::DIR).exists() {
@@ -92,15 +88,7 @@ fn start(dir: &Path) -> Result<(Keeper, lock::Lock), StartFailure> {
     if let Err(error) = spec.without_secrets().store(&dir) {
         eprintln!("spec.json still holds the environment: {error}");
     }
-    let keeper = Keeper::new(Parts {
-        bounds: spec.bounds,
-        dir,
-        agent,
-        output,
-        frames,
-        signals,
-        listener,
-    });
+    let keeper = Keeper::new(Parts { bounds: spec.bounds, dir, agent, output, frames, signals, listener });
     Ok((keeper, lock))
 }
 
@@ -120,9 +108,7 @@ fn spawn(spec: &LaunchSpec, dir: &Path) -> Result<Agent, StartFailure> {
     }
     Agent::spawn(spec, dir).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => StartFailure::ProgramNotFound,
-        io::ErrorKind::PermissionDenied => StartFailure::PermissionDenied {
-            message: error.to_string(),
-        },
+        io::ErrorKind::PermissionDenied => StartFailure::PermissionDenied { message: error.to_string() },
         _ => StartFailure::other("spawn")(error),
     })
 }

@@ -66,8 +66,7 @@ impl Lease {
     }
 
     pub(crate) fn ends_at(&self, bounds: &Bounds) -> Option<Instant> {
-        self.detached_at?
-            .checked_add(Duration::from_secs(self.secs(bounds)))
+        self.detached_at?.checked_add(Duration::from_secs(self.secs(bounds)))
     }
 }
 
@@ -101,17 +100,9 @@ impl Keeper {
             output: parts.output,
             frames: parts.frames,
             signals: parts.signals,
-            lease: Lease {
-                activity: Activity::Idle,
-                detached_at: Some(Instant::now()),
-            },
+            lease: Lease { activity: Activity::Idle, detached_at: Some(Instant::now()) },
             phase: Phase::Running,
-            door: Door {
-                listener: parts.listener,
-                conns: Vec::new(),
-                fence: 0,
-                next_id: 1,
-            },
+            door: Door { listener: parts.listener, conns: Vec::new(), fence: 0, next_id: 1 },
             scratch: vec![0; MAX_DATA_BYTES / 2].into_boxed_slice(),
             stdout_closed_at: None,
         }
@@ -140,10 +131,8 @@ impl Keeper {
 
     fn wait(&self) -> io::Result<Vec<(Source, PollFlags)>> {
         let mut sources = vec![Source::Signals, Source::Listener];
-        let mut fds = vec![
-            PollFd::new(&self.signals.wake, PollFlags::IN),
-            PollFd::new(&self.door.listener, PollFlags::IN),
-        ];
+        let mut fds =
+            vec![PollFd::new(&self.signals.wake, PollFlags::IN), PollFd::new(&self.door.listener, PollFlags::IN)];
         if let Some(stdin) = &self.agent.stdin
             && self.agent.wants_to_write()
         {
@@ -162,17 +151,11 @@ impl Keeper {
         }
         for conn in &self.door.conns {
             sources.push(Source::Conn(conn.id));
-            fds.push(PollFd::from_borrowed_fd(
-                conn.stream.as_fd(),
-                conn.interest(),
-            ));
+            fds.push(PollFd::from_borrowed_fd(conn.stream.as_fd(), conn.interest()));
         }
         let timeout = self.next_deadline().map(|at| {
             let left = at.saturating_duration_since(Instant::now());
-            Timespec {
-                tv_sec: left.as_secs().min(86_400).cast_signed(),
-                tv_nsec: left.subsec_nanos().into(),
-            }
+            Timespec { tv_sec: left.as_secs().min(86_400).cast_signed(), tv_nsec: left.subsec_nanos().into() }
         });
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -188,16 +171,7 @@ impl Keeper {
             _ => None,
         };
         let conns = self.door.conns.iter().filter_map(Conn::deadline).min();
-        [
-            lease,
-            conns,
-            self.phase.deadline(),
-            self.output.retry_at(),
-            self.stdout_lost_at(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        [lease, conns, self.phase.deadline(), self.output.retry_at(), self.stdout_lost_at()].into_iter().flatten().min()
     }
 
     fn stdout_lost_at(&self) -> Option<Instant> {
@@ -284,11 +258,7 @@ impl Keeper {
             Heard::TooLong => {
                 self.agent.stdout = None;
                 let limit_bytes = self.bounds.max_frame_bytes;
-                self.begin_end(
-                    ExitReason::FrameTooLong { limit_bytes },
-                    Duration::ZERO,
-                    now,
-                );
+                self.begin_end(ExitReason::FrameTooLong { limit_bytes }, Duration::ZERO, now);
             }
             Heard::Failed(message) => {
                 self.agent.stdout = None;

@@ -55,9 +55,7 @@ impl Door {
 
     #[cfg(not(target_os = "linux"))]
     fn open(dir: &Path) -> io::Result<Self> {
-        Ok(Self {
-            path: dir.join(NAME),
-        })
+        Ok(Self { path: dir.join(NAME) })
     }
 }
 
@@ -66,8 +64,7 @@ impl Door {
 pub(crate) fn same_user(stream: &std::os::unix::net::UnixStream) -> bool {
     #[cfg(target_os = "linux")]
     {
-        rustix::net::sockopt::socket_peercred(stream)
-            .is_ok_and(|peer| peer.uid == rustix::process::geteuid())
+        rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == rustix::process::geteuid())
     }
     #[cfg(not(target_os = "linux"))]
     {

@@ -81,10 +81,7 @@ impl LaunchSpec {
     /// The same spec with every value of the environment blanked.
     pub(crate) fn without_secrets(&self) -> Self {
         let blank = |(name, _): &(String, String)| (name.clone(), String::new());
-        Self {
-            env: self.env.iter().map(blank).collect(),
-            ..self.clone()
-        }
+        Self { env: self.env.iter().map(blank).collect(), ..self.clone() }
     }
 }
 
@@ -104,19 +101,11 @@ impl fmt::Debug for LaunchSpec {
 /// Write-temp, fsync, rename, fsync of the folder: the file is there whole, or not at all.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;
-    match path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => File::open(parent)?.sync_all(),
         None => Ok(()),
     }
@@ -142,8 +131,7 @@ mod tests {
 
     #[test]
     fn bounds_that_are_left_out_are_the_defaults() {
-        let spec: LaunchSpec =
-            serde_json::from_str(r#"{"program":"a","args":[],"cwd":"/","env":[]}"#).unwrap();
+        let spec: LaunchSpec = serde_json::from_str(r#"{"program":"a","args":[],"cwd":"/","env":[]}"#).unwrap();
         assert_eq!(spec.bounds, Bounds::default());
     }
 }

@@ -56,11 +56,7 @@ pub(crate) struct StderrLog {
 
 impl StderrLog {
     pub(crate) fn create(dir: &Path) -> io::Result<Self> {
-        Ok(Self {
-            dir: dir.to_owned(),
-            file: create(&dir.join(HEAD))?,
-            room: HEAD_BYTES,
-        })
+        Ok(Self { dir: dir.to_owned(), file: create(&dir.join(HEAD))?, room: HEAD_BYTES })
     }
 
     /// What cannot be written is dropped: a full disk must not stop the agent over its chatter.
@@ -91,12 +87,7 @@ impl StderrLog {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 #[cfg(test)]

@@ -12,10 +12,7 @@ use rustix::process::{Pid, Signal};
 
 /// A process as it was when it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "none is ever found")
-)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "none is ever found"))]
 pub(crate) struct Process {
     pub(crate) pid: i32,
     parent: i32,
@@ -68,11 +65,7 @@ mod linux {
         if matches!(*state, "Z" | "X") {
             return None;
         }
-        Some(Process {
-            pid,
-            parent: parent.parse().ok()?,
-            started: started.parse().ok()?,
-        })
+        Some(Process { pid, parent: parent.parse().ok()?, started: started.parse().ok()? })
     }
 
     pub(crate) fn is_alive(process: &Process) -> bool {
@@ -100,17 +93,13 @@ mod linux {
 
     /// Those that carry a marker, with its value. The environment is that of the last exec.
     pub(crate) fn marked(all: &[Process]) -> Vec<(Process, OsString)> {
-        all.iter()
-            .filter_map(|process| Some((process.clone(), marker_of(process.pid)?)))
-            .collect()
+        all.iter().filter_map(|process| Some((process.clone(), marker_of(process.pid)?))).collect()
     }
 
     fn marker_of(pid: i32) -> Option<OsString> {
         let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
         environ.split(|byte| *byte == 0).find_map(|variable| {
-            let value = variable
-                .strip_prefix(MARKER.as_bytes())?
-                .strip_prefix(b"=")?;
+            let value = variable.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"=")?;
             Some(OsString::from_vec(value.to_vec()))
         })
     }

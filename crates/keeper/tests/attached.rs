@@ -78,10 +78,7 @@ async fn older_daemons_are_refused_and_newer_ones_displace() {
     let dir = home.launch("a", ECHO).await;
     let (old, mut old_reader) = attach(&dir, 5, 0).await;
     let refused = client::attach(&dir, 4, 0).await.err().unwrap();
-    let stale = AttachError::StaleFence {
-        offered: 4,
-        highest: 5,
-    };
+    let stale = AttachError::StaleFence { offered: 4, highest: 5 };
     assert_eq!(refused.to_string(), stale.to_string());
     old.ack(0).await.unwrap();
     let (new, _reader) = attach(&dir, 6, 0).await;
@@ -99,10 +96,7 @@ async fn older_daemons_are_refused_and_newer_ones_displace() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_frame_that_is_no_frame_is_refused() {
     let home = Home::new();
-    let bounds = Bounds {
-        max_frame_bytes: 100,
-        ..Bounds::default()
-    };
+    let bounds = Bounds { max_frame_bytes: 100, ..Bounds::default() };
     let dir = home.launch_within("a", ECHO, bounds).await;
     let (writer, mut reader) = attach(&dir, 1, 0).await;
     let malformed = Err(WriteError::NotSent(Refusal::MalformedFrame));
@@ -110,9 +104,7 @@ async fn a_frame_that_is_no_frame_is_refused() {
     assert_eq!(writer.write("a", "").await, malformed);
     assert_eq!(writer.write("", "x").await, malformed);
     assert_eq!(writer.write("a\nb", "x").await, malformed);
-    let long = Err(WriteError::NotSent(Refusal::FrameTooLong {
-        limit_bytes: 100,
-    }));
+    let long = Err(WriteError::NotSent(Refusal::FrameTooLong { limit_bytes: 100 }));
     assert_eq!(writer.write("b", vec![b'x'; 101]).await, long);
     assert_eq!(writer.write("b", vec![b'x'; 1000]).await, long);
     assert_eq!(writer.write("a", "fine").await, Ok(Delivery::Written));
@@ -135,10 +127,7 @@ async fn a_frame_on_its_way_is_waited_for_and_its_failure_is_exact() {
     }
     drop((writer, reader));
     let (writer, mut reader) = attach(&dir, 2, 0).await;
-    assert_eq!(
-        bounded(stuck).await.unwrap(),
-        Err(WriteError::Displaced { fence: 2 })
-    );
+    assert_eq!(bounded(stuck).await.unwrap(), Err(WriteError::Displaced { fence: 2 }));
     let again = writer.write("turn:1", big);
     let stop = async {
         writer.stop(std::time::Duration::ZERO).await.unwrap();
@@ -152,14 +141,8 @@ async fn a_frame_on_its_way_is_waited_for_and_its_failure_is_exact() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_slow_daemon_loses_nothing_and_costs_nothing() {
     let home = Home::new();
-    let bounds = Bounds {
-        max_frame_bytes: 1 << 10,
-        max_spool_bytes: 256 << 10,
-        ..Bounds::default()
-    };
-    let dir = home
-        .launch_within("a", "seq 1 300000; read never", bounds)
-        .await;
+    let bounds = Bounds { max_frame_bytes: 1 << 10, max_spool_bytes: 256 << 10, ..Bounds::default() };
+    let dir = home.launch_within("a", "seq 1 300000; read never", bounds).await;
     let (writer, mut reader) = attach(&dir, 1, 0).await;
     for number in 1..=300_000 {
         let (text, mark) = line(&mut reader).await;
@@ -194,10 +177,7 @@ async fn a_cancelled_read_loses_nothing() {
             heard = reader.next() => panic!("{heard:?}"),
             () = tokio::task::yield_now() => {}
         }
-        writer
-            .write(&turn.to_string(), turn.to_string())
-            .await
-            .unwrap();
+        writer.write(&turn.to_string(), turn.to_string()).await.unwrap();
         assert_eq!(line(&mut reader).await.0, format!("heard {turn}"));
     }
 }
@@ -213,11 +193,7 @@ async fn a_keeper_outlives_the_daemon_that_launched_it() {
     assert_eq!(line(&mut reader).await.0, "heard you");
     let keeper = keeper_pid(&dir);
     let session = rustix::process::getsid(rustix::process::Pid::from_raw(keeper)).unwrap();
-    assert_eq!(
-        session.as_raw_nonzero().get(),
-        keeper,
-        "a session of its own"
-    );
+    assert_eq!(session.as_raw_nonzero().get(), keeper, "a session of its own");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -227,10 +203,7 @@ async fn a_live_keeper_is_small() {
     let (writer, mut reader) = attach(&dir, 1, 0).await;
     for turn in 0..20 {
         let frame = vec![b'x'; 1 << 20];
-        assert_eq!(
-            writer.write(&turn.to_string(), frame).await,
-            Ok(Delivery::Written)
-        );
+        assert_eq!(writer.write(&turn.to_string(), frame).await, Ok(Delivery::Written));
         assert_eq!(line(&mut reader).await.0.len(), 1 << 20);
     }
     let memory = memory_kib(keeper_pid(&dir));
@@ -245,10 +218,7 @@ async fn the_agent_gets_exactly_the_environment_it_was_given() {
     let spec = LaunchSpec {
         program: "env".into(),
         args: vec![],
-        env: vec![
-            ("PATH".into(), "/usr/bin:/bin".into()),
-            ("TOKEN".into(), "s3cret".into()),
-        ],
+        env: vec![("PATH".into(), "/usr/bin:/bin".into()), ("TOKEN".into(), "s3cret".into())],
         ..sh("")
     };
     client::launch(&exe(), &dir, &spec).await.unwrap();
@@ -256,23 +226,16 @@ async fn the_agent_gets_exactly_the_environment_it_was_given() {
         Ok((_writer, mut reader)) => end(&mut reader).await,
         Err(AttachError::Gone) => {
             let left = client::post_mortem(&dir).unwrap();
-            let text =
-                |frame: throughline_keeper::Frame| String::from_utf8(frame.bytes.to_vec()).unwrap();
+            let text = |frame: throughline_keeper::Frame| String::from_utf8(frame.bytes.to_vec()).unwrap();
             let frames = left.frames_from(0).unwrap();
             let lines = frames.map(|frame| text(frame.unwrap())).collect();
             (left.exit.unwrap(), lines)
         }
         Err(error) => panic!("{error}"),
     };
-    let marker = format!(
-        "THROUGHLINE_KEEPER={}",
-        dir.canonicalize().unwrap().display()
-    );
+    let marker = format!("THROUGHLINE_KEEPER={}", dir.canonicalize().unwrap().display());
     lines.sort();
-    assert_eq!(
-        lines,
-        ["PATH=/usr/bin:/bin", marker.as_str(), "TOKEN=s3cret"]
-    );
+    assert_eq!(lines, ["PATH=/usr/bin:/bin", marker.as_str(), "TOKEN=s3cret"]);
     let spec = std::fs::read_to_string(dir.join("spec.json")).unwrap();
     assert!(!spec.contains("s3cret"));
 }
@@ -297,40 +260,19 @@ async fn what_cannot_start_says_why_and_may_be_tried_again() {
         let dir = dir.clone();
         async move { client::launch(&exe(), &dir, &spec).await }
     };
-    let missing = LaunchSpec {
-        program: "no-such-agent".into(),
-        ..sh("")
-    };
+    let missing = LaunchSpec { program: "no-such-agent".into(), ..sh("") };
     let outcome = attempt(missing).await;
-    assert!(
-        matches!(outcome, Err(LaunchError::ProgramNotFound { .. })),
-        "{outcome:?}"
-    );
-    let nowhere = LaunchSpec {
-        cwd: "/no/such/folder".into(),
-        ..sh("")
-    };
+    assert!(matches!(outcome, Err(LaunchError::ProgramNotFound { .. })), "{outcome:?}");
+    let nowhere = LaunchSpec { cwd: "/no/such/folder".into(), ..sh("") };
     let outcome = attempt(nowhere).await;
-    assert!(
-        matches!(outcome, Err(LaunchError::CwdMissing { .. })),
-        "{outcome:?}"
-    );
-    let forbidden = LaunchSpec {
-        program: "/etc/passwd".into(),
-        ..sh("")
-    };
+    assert!(matches!(outcome, Err(LaunchError::CwdMissing { .. })), "{outcome:?}");
+    let forbidden = LaunchSpec { program: "/etc/passwd".into(), ..sh("") };
     let outcome = attempt(forbidden).await;
-    assert!(
-        matches!(outcome, Err(LaunchError::PermissionDenied { .. })),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, Err(LaunchError::PermissionDenied { .. })), "{outcome:?}");
     assert!(!dir.exists());
     attempt(sh("read x")).await.unwrap();
     let outcome = attempt(sh("read x")).await;
-    assert!(
-        matches!(outcome, Err(LaunchError::AlreadyRunning)),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, Err(LaunchError::AlreadyRunning)), "{outcome:?}");
     let (writer, mut reader) = attach(&dir, 1, 0).await;
     writer.write("x", "x").await.unwrap();
     end(&mut reader).await;
@@ -342,9 +284,7 @@ async fn what_cannot_start_says_why_and_may_be_tried_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn stderr_is_kept_apart() {
     let home = Home::new();
-    let dir = home
-        .launch("a", "echo oops >&2; echo fine; read never")
-        .await;
+    let dir = home.launch("a", "echo oops >&2; echo fine; read never").await;
     let (writer, mut reader) = attach(&dir, 1, 0).await;
     assert_eq!(line(&mut reader).await.0, "fine");
     writer.stop(std::time::Duration::ZERO).await.unwrap();

@@ -24,11 +24,7 @@ async fn no_process_outlives_its_purpose() {
     for cycle in 0..cycles(20) {
         let dir = home.launch(&cycle.to_string(), FAMILY).await;
         let (writer, mut reader) = attach(&dir, 1, 0).await;
-        let pids = [
-            pid(&mut reader).await,
-            pid(&mut reader).await,
-            pid(&mut reader).await,
-        ];
+        let pids = [pid(&mut reader).await, pid(&mut reader).await, pid(&mut reader).await];
         match cycle % 3 {
             0 => writer.stop(Duration::ZERO).await.unwrap(),
             1 => kill_9(writer.agent_pid()),
@@ -48,11 +44,7 @@ async fn no_orphan_outlives_a_sweep() {
     for cycle in 0..cycles(10) {
         let dir = home.launch(&cycle.to_string(), FAMILY).await;
         let (_writer, mut reader) = attach(&dir, 1, 0).await;
-        let pids = [
-            pid(&mut reader).await,
-            pid(&mut reader).await,
-            pid(&mut reader).await,
-        ];
+        let pids = [pid(&mut reader).await, pid(&mut reader).await, pid(&mut reader).await];
         let keeper = keeper_pid(&dir);
         kill_9(keeper);
         wait_gone(keeper);

@@ -12,14 +12,9 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{
-    Home, attach, bounded, end, is_running, keeper_pid, kill_9, line, pid, try_keeper_pid,
-    wait_gone,
-};
+use support::{Home, attach, bounded, end, is_running, keeper_pid, kill_9, line, pid, try_keeper_pid, wait_gone};
 use throughline_keeper::client::{self, AttachError, Delivery, ReadError};
-use throughline_keeper::{
-    Activity, AgentStatus, Bounds, Exit, ExitReason, Frame, FrameState, TreeEnd,
-};
+use throughline_keeper::{Activity, AgentStatus, Bounds, Exit, ExitReason, Frame, FrameState, TreeEnd};
 
 /// Says its own pid and those of a child and of a child in a session of its own, then does `$1`.
 fn family(then: &str) -> String {
@@ -47,9 +42,7 @@ async fn wait_for_keeper(dir: &std::path::Path) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn an_agents_death_takes_its_tree_along() {
     let home = Home::new();
-    let dir = home
-        .launch("a", &family("read x; printf 'last words'; exit 3"))
-        .await;
+    let dir = home.launch("a", &family("read x; printf 'last words'; exit 3")).await;
     let (writer, mut reader) = attach(&dir, 1, 0).await;
     let pids = family_pids(&mut reader).await;
     writer.write("die", "die").await.unwrap();
@@ -90,10 +83,7 @@ async fn stop_leaves_time_to_say_goodbye() {
     let (exit, lines) = end(&mut reader).await;
     assert_all_gone(&pids);
     assert_eq!(lines, ["bye"]);
-    assert_eq!(
-        (exit.reason, exit.status),
-        (ExitReason::Stopped, AgentStatus::Code(7))
-    );
+    assert_eq!((exit.reason, exit.status), (ExitReason::Stopped, AgentStatus::Code(7)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -127,18 +117,13 @@ async fn a_tree_that_keeps_growing_is_ended() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn the_lease_runs_while_no_daemon_is_there() {
     let home = Home::new();
-    let bounds = Bounds {
-        idle_lease_secs: 1,
-        ..support::sh("").bounds
-    };
+    let bounds = Bounds { idle_lease_secs: 1, ..support::sh("").bounds };
     let dir = home.launch_within("a", &family("read x"), bounds).await;
     wait_for_keeper(&dir).await;
     let left = client::post_mortem(&dir).unwrap();
     let text = |frame: Frame| String::from_utf8(frame.bytes.to_vec()).unwrap();
     let frames = left.frames_from(0).unwrap();
-    let pids: Vec<i32> = frames
-        .map(|frame| text(frame.unwrap()).parse().unwrap())
-        .collect();
+    let pids: Vec<i32> = frames.map(|frame| text(frame.unwrap()).parse().unwrap()).collect();
     assert_eq!(pids.len(), 3);
     assert_all_gone(&pids);
     let reason = left.exit.unwrap().reason;
@@ -148,11 +133,7 @@ async fn the_lease_runs_while_no_daemon_is_there() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_busy_agent_has_a_lease_of_its_own() {
     let home = Home::new();
-    let bounds = Bounds {
-        idle_lease_secs: 3600,
-        busy_lease_secs: 1,
-        ..support::sh("").bounds
-    };
+    let bounds = Bounds { idle_lease_secs: 3600, busy_lease_secs: 1, ..support::sh("").bounds };
     let dir = home.launch_within("a", "read x", bounds).await;
     let (writer, reader) = attach(&dir, 1, 0).await;
     writer.set_busy(Activity::Busy).await.unwrap();
@@ -166,10 +147,7 @@ async fn a_busy_agent_has_a_lease_of_its_own() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_line_without_end_ends_the_agent() {
     let home = Home::new();
-    let bounds = Bounds {
-        max_frame_bytes: 100_000,
-        ..Bounds::default()
-    };
+    let bounds = Bounds { max_frame_bytes: 100_000, ..Bounds::default() };
     let script = family("read go; echo fine; head -c 10000000 /dev/zero; read x");
     let dir = home.launch_within("a", &script, bounds).await;
     let (writer, mut reader) = attach(&dir, 1, 0).await;
@@ -212,9 +190,7 @@ async fn a_keeper_that_is_asked_to_terminate_does_so_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn an_end_that_nobody_saw_is_all_in_the_directory() {
     let home = Home::new();
-    let dir = home
-        .launch("a", "read x; seq 1 1000; echo oops >&2; exit 4")
-        .await;
+    let dir = home.launch("a", "read x; seq 1 1000; echo oops >&2; exit 4").await;
     let keeper = keeper_pid(&dir);
     let (writer, reader) = attach(&dir, 1, 0).await;
     assert_eq!(writer.write("go", "go").await, Ok(Delivery::Written));
@@ -240,9 +216,7 @@ async fn a_killed_keepers_orphans_are_found_by_their_marker() {
     let (bystander, other_home) = (Home::new(), Home::new());
     let living = home.launch("living", &family("read x")).await;
     let elsewhere = other_home.launch("a", &family("read x")).await;
-    let dir = home
-        .launch("a", &family("echo 'was said'; while read x; do :; done"))
-        .await;
+    let dir = home.launch("a", &family("echo 'was said'; while read x; do :; done")).await;
     let (writer, mut reader) = attach(&dir, 1, 0).await;
     let pids = family_pids(&mut reader).await;
     line(&mut reader).await;
@@ -278,12 +252,8 @@ async fn a_killed_keepers_orphans_are_found_by_their_marker() {
 /// With a tail as if the keeper had been killed in the middle of a record.
 fn read_what_it_left(dir: &std::path::Path) {
     let segment = dir.join("spool/00000000000000000000");
-    let mut torn = std::fs::OpenOptions::new()
-        .append(true)
-        .open(segment)
-        .unwrap();
-    torn.write_all(b"\x10\0\0\0\xde\xad\xbe\xefhalf a rec")
-        .unwrap();
+    let mut torn = std::fs::OpenOptions::new().append(true).open(segment).unwrap();
+    torn.write_all(b"\x10\0\0\0\xde\xad\xbe\xefhalf a rec").unwrap();
     let left = client::post_mortem(dir).unwrap();
     assert_eq!(left.exit, None);
     let frames: Vec<_> = left.frames_from(0).unwrap().map(Result::unwrap).collect();
@@ -308,10 +278,7 @@ async fn what_runs_can_be_named() {
     assert!(kept[0].keeper_pid.is_none() && kept[0].exit.is_some());
     assert!(kept[1].keeper_pid.is_some() && kept[1].exit.is_none());
     assert!(client::is_live(&dir).unwrap());
-    assert!(matches!(
-        client::remove(&dir),
-        Err(client::RemoveError::Live)
-    ));
+    assert!(matches!(client::remove(&dir), Err(client::RemoveError::Live)));
     let refused = client::remove_ended(&dir).await;
     assert!(matches!(refused, Err(client::RemoveError::Live)));
 }

@@ -57,15 +57,9 @@ async fn another_version_is_refused_by_name() {
     let home = Home::new();
     let dir = home.launch("a", AGENT).await;
     let mut raw = Raw::connect(&dir);
-    raw.send(
-        r#"{"seq":1,"call":{"attach":{"protocol":99,"oldest":98,"fence":1}}}"#,
-        b"",
-    );
+    raw.send(r#"{"seq":1,"call":{"attach":{"protocol":99,"oldest":98,"fence":1}}}"#, b"");
     let refusal = raw.refusal().to_string();
-    assert!(
-        refusal.contains("99") && refusal.contains(&PROTOCOL.to_string()),
-        "{refusal}"
-    );
+    assert!(refusal.contains("99") && refusal.contains(&PROTOCOL.to_string()), "{refusal}");
     assert!(raw.is_closed());
 }
 
@@ -74,24 +68,11 @@ async fn a_newer_daemon_that_still_speaks_ours_is_welcome() {
     let home = Home::new();
     let dir = home.launch("a", AGENT).await;
     let mut raw = Raw::connect(&dir);
-    let hello =
-        r#"{"seq":1,"mood":"new","call":{"attach":{"protocol":99,"oldest":1,"fence":7,"x":0}}}"#;
+    let hello = r#"{"seq":1,"mood":"new","call":{"attach":{"protocol":99,"oldest":1,"fence":7,"x":0}}}"#;
     raw.send(hello, b"");
     let reply = raw.answer();
-    assert!(
-        matches!(
-            reply,
-            Reply::Attached {
-                protocol: PROTOCOL,
-                ..
-            }
-        ),
-        "{reply:?}"
-    );
-    raw.send(
-        r#"{"seq":2,"call":{"levitate":{"height_m":3}}}"#,
-        b"some payload",
-    );
+    assert!(matches!(reply, Reply::Attached { protocol: PROTOCOL, .. }), "{reply:?}");
+    raw.send(r#"{"seq":2,"call":{"levitate":{"height_m":3}}}"#, b"some payload");
     assert_eq!(raw.refusal(), Refusal::UnknownCall);
     raw.send(r#"{"seq":3,"call":{"write":{"id":"a"}}}"#, b"still here");
     assert!(matches!(raw.answer(), Reply::Written));
@@ -103,21 +84,13 @@ async fn a_newer_daemon_that_still_speaks_ours_is_welcome() {
 async fn nothing_is_done_for_who_is_not_attached() {
     let home = Home::new();
     let dir = home.launch("a", AGENT).await;
-    for call in [
-        r#"{"write":{"id":"a"}}"#,
-        r#"{"stop":{"grace_ms":0}}"#,
-        r#"{"read":{"from":0}}"#,
-    ] {
+    for call in [r#"{"write":{"id":"a"}}"#, r#"{"stop":{"grace_ms":0}}"#, r#"{"read":{"from":0}}"#] {
         let mut raw = Raw::connect(&dir);
         raw.send(&format!(r#"{{"seq":1,"call":{call}}}"#), b"");
         assert_eq!(raw.refusal(), Refusal::NotAttached);
         assert!(raw.is_closed());
     }
-    for garbage in [
-        &[0xff; 64][..],
-        b"GET / HTTP/1.1\r\n\r\n",
-        &[2, 0, 0, 0, 0, 0, 0, 0, b'x', b'x'],
-    ] {
+    for garbage in [&[0xff; 64][..], b"GET / HTTP/1.1\r\n\r\n", &[2, 0, 0, 0, 0, 0, 0, 0, b'x', b'x']] {
         let mut raw = Raw::connect(&dir);
         raw.0.write_all(garbage).unwrap();
         assert!(raw.is_closed());
@@ -145,14 +118,7 @@ async fn only_the_owner_can_open_the_directory_and_the_socket() {
     let dir = home.launch("a", AGENT).await;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);
-    for file in [
-        "sock",
-        "spec.json",
-        "frames",
-        "lock",
-        "stderr.head",
-        "keeper.log",
-    ] {
+    for file in ["sock", "spec.json", "frames", "lock", "stderr.head", "keeper.log"] {
         assert_eq!(mode(&dir.join(file)), 0o600, "{file}");
     }
 }

@@ -72,6 +72,13 @@ pub enum Effect {
         /// Which model.
         model: String,
     },
+    /// End a process at this time if nothing runs in it then, and nothing that it started does.
+    ParkRuntime {
+        /// Which process.
+        process: Process,
+        /// When.
+        at: Timestamp,
+    },
     /// End a process and its whole tree.
     StopRuntime {
         /// Which process.
@@ -113,6 +120,7 @@ impl Effect {
             Effect::CancelTurn { turn, .. } => format!("cancel:{turn}"),
             Effect::AnswerApproval { approval, .. } => format!("answer:{approval}"),
             Effect::SetModel { process, model } => format!("model:{}:{}:{model}", process.session, process.epoch),
+            Effect::ParkRuntime { process, .. } => format!("park:{}:{}", process.session, process.epoch),
             Effect::StopRuntime { process } => format!("stop:{}:{}", process.session, process.epoch),
             Effect::Deliver { delivery, .. } => format!("deliver:{delivery}"),
             Effect::Later { timer, .. } | Effect::Forget { timer } => format!("timer:{timer}"),
@@ -123,7 +131,7 @@ impl Effect {
     #[must_use]
     pub fn due_at(&self) -> Option<Timestamp> {
         match self {
-            Effect::Later { at, .. } => Some(*at),
+            Effect::Later { at, .. } | Effect::ParkRuntime { at, .. } => Some(*at),
             Effect::Tell { .. }
             | Effect::StartRuntime { .. }
             | Effect::PromptAgent { .. }
@@ -145,6 +153,7 @@ impl Effect {
             | Effect::CancelTurn { process, .. }
             | Effect::AnswerApproval { process, .. }
             | Effect::SetModel { process, .. }
+            | Effect::ParkRuntime { process, .. }
             | Effect::StopRuntime { process } => Some(*process),
             Effect::Tell { .. } | Effect::Deliver { .. } | Effect::Later { .. } | Effect::Forget { .. } => None,
         }

@@ -6,6 +6,7 @@ use crate::handoff::{Handoff, TurnSummary};
 use crate::ids::ExecutionId;
 use crate::input::QueuedInput;
 use crate::runtime_session::{Failure, ResumeCause, RuntimeSession, StartReason};
+use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
 
 /// What an execution is for.
@@ -93,11 +94,25 @@ pub struct Past {
     pub question: bool,
     /// The newest turns, oldest first.
     pub recent: Vec<TurnSummary>,
+    /// When its process died last, newest last.
+    #[serde(default)]
+    pub deaths: Vec<Timestamp>,
 }
 
 impl Past {
     /// How many turns are remembered for a brief.
     pub const RECENT: usize = 20;
+    /// So many deaths within [`Past::LOOP_MILLIS`] are a crash loop.
+    pub const LOOP_DEATHS: usize = 3;
+    /// See [`Past::LOOP_DEATHS`].
+    pub const LOOP_MILLIS: u64 = 60_000;
+
+    /// Whether its process dies again and again, so that starting another one is pointless for now.
+    #[must_use]
+    pub fn crash_loop(&self, at: Timestamp) -> bool {
+        let recent = self.deaths.iter().filter(|death| at.millis_since(**death) < Self::LOOP_MILLIS);
+        recent.count() >= Self::LOOP_DEATHS
+    }
 }
 
 /// How an execution ended.

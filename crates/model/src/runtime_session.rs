@@ -22,6 +22,28 @@ pub struct RuntimeSession {
     pub reason: StartReason,
     /// What the agent said it is and can do.
     pub description: RuntimeDescription,
+    /// When its process goes while nothing runs.
+    #[serde(default)]
+    pub parking: Parking,
+}
+
+/// When a process goes while nothing runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Parking {
+    /// After so long; never for idleness if it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_secs: Option<u64>,
+    /// How many processes the agent had when it was ready: more than that are background children.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<usize>,
+}
+
+impl Parking {
+    /// Whether a record can leave it out.
+    pub(crate) fn unsaid(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl RuntimeSession {

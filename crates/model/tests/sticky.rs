@@ -93,6 +93,40 @@ fn the_death_of_its_process_is_no_reason() {
 }
 
 #[test]
+fn a_crash_loop_is_damped_and_left_to_rest() {
+    let mut world = World::new();
+    let task = world.new_task("crash");
+    for _ in 0..3 {
+        world.opened(task);
+        world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
+        world.follow_up(task, "again");
+    }
+    let last = world.primary(task).past.last.clone().expect("a turn");
+    assert!(matches!(&last.outcome, TurnOutcome::Failed { failure } if failure.code == "crash_loop"), "{last:?}");
+    world.at += 60_000;
+    world.follow_up(task, "and now?");
+    assert_eq!(world.sessions_started(), 1, "it is the same session that is taken up");
+    assert_eq!(world.primary(task).session.as_ref().map(|session| session.phase), Some(RuntimePhase::Starting));
+}
+
+#[test]
+fn a_process_with_nothing_to_do_is_parked_later_and_each_turn_sets_the_time_anew() {
+    let mut world = World::new();
+    let task = world.rested();
+    let parks = |world: &mut World| {
+        let effects = world.take_effects();
+        effects.into_iter().filter(|effect| matches!(effect, Effect::ParkRuntime { .. })).collect::<Vec<_>>()
+    };
+    let first = parks(&mut world);
+    world.follow_up(task, "more");
+    world.answered(task);
+    let second = parks(&mut world);
+    assert_eq!((first.len(), second.len()), (1, 1));
+    assert_eq!(first[0].key(), second[0].key(), "the later one replaces the earlier one");
+    assert!(first[0].due_at() < second[0].due_at());
+}
+
+#[test]
 fn another_channel_is_no_reason() {
     let mut world = World::new();
     let task = world.rested();

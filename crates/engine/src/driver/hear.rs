@@ -151,7 +151,8 @@ impl Driver {
         let description = describe(link.opening.initialized.as_ref(), settings);
         let mark = mark_of(process, link.assembler.mark());
         link.deadline = None;
-        let report = Report::Opened { native, description: Box::new(description) };
+        let parking = self.shared.parking(&link.opening.agent, process);
+        let report = Report::Opened { native, description: Box::new(description), parking };
         let _ = self.shared.report(process, vec![report], Request { mark: Some(mark), ..Request::default() }).await;
     }
 

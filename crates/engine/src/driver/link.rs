@@ -45,6 +45,8 @@ pub(super) struct Opening {
     pub(super) native: Option<String>,
     /// Where the agent works.
     pub(super) cwd: String,
+    /// Whose profile it has.
+    pub(super) agent: String,
     /// What the agent said of itself.
     pub(super) initialized: Option<Initialized>,
 }

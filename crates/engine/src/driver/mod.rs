@@ -6,11 +6,13 @@
 //!
 //! - `start`: launch or attach, and what to do when the keeper is gone;
 //! - `hear`: what the agent says becomes reports to the task;
+//! - `park`: what has nothing to do goes, and comes back with the next message;
 //! - `speak`: prompts, cancels and answers become frames.
 
 mod hear;
 pub(crate) mod launch;
 mod link;
+mod park;
 mod speak;
 mod start;
 
@@ -297,6 +299,7 @@ impl Driver {
         match effect {
             Effect::StartRuntime { process } => self.start(key, process).await,
             Effect::StopRuntime { process } => self.stop(key, process).await,
+            Effect::ParkRuntime { process, at } => self.park(key, process, at).await,
             Effect::PromptAgent { process, turn } => self.prompt(key, process, turn).await,
             Effect::CancelTurn { process, turn } => self.cancel(key, process, turn).await,
             Effect::AnswerApproval { process, request, option, .. } => {

@@ -66,6 +66,7 @@ impl Driver {
             if self.shared.holding.load(Ordering::SeqCst) {
                 return;
             }
+            self.shared.make_room().await;
             if let Err(failure) = self.launch(&dir, &carried).await {
                 return self.open_failed(process, failure, NativeFate::Kept).await;
             }
@@ -133,10 +134,11 @@ impl Driver {
     async fn listen(&mut self, process: Process, carried: Carried, position: Position, writer: Writer, reader: Reader) {
         let assembler = self.shared.assembler(process, &carried, position).await;
         let mut link = Link::new(&self.shared, process, writer, reader, assembler);
+        link.opening.cwd.clone_from(&carried.root);
         if carried.session.phase == RuntimePhase::Starting {
             link.deadline = Some(Instant::now() + self.shared.config.initialize_timeout);
             link.opening.native.clone_from(&carried.session.native);
-            link.opening.cwd.clone_from(&carried.root);
+            link.opening.agent.clone_from(&carried.agent);
             link.frame(outgoing::initialize(env!("CARGO_PKG_VERSION"), &Quirks::default()));
         }
         self.shared.processes().insert(process.session, process);

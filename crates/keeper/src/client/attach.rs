@@ -92,11 +92,7 @@ pub enum Happening {
 
 /// Attaches to the living keeper of a directory, and reads on from an offset, which must be 0 or
 /// the `offset_end` of a frame.
-pub async fn attach(
-    dir: &Path,
-    fence: u64,
-    from_offset: u64,
-) -> Result<(Writer, Reader), AttachError> {
+pub async fn attach(dir: &Path, fence: u64, from_offset: u64) -> Result<(Writer, Reader), AttachError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         // In this order: a keeper that has let go of its lock can answer no more.
@@ -113,52 +109,33 @@ pub async fn attach(
 }
 
 /// `None` if nobody answers.
-async fn shake_hands(
-    dir: &Path,
-    fence: u64,
-    from_offset: u64,
-) -> Result<Option<(Writer, Reader)>, AttachError> {
+async fn shake_hands(dir: &Path, fence: u64, from_offset: u64) -> Result<Option<(Writer, Reader)>, AttachError> {
     let stream = match socket::connect(dir).await {
         Ok(stream) => stream,
         Err(error) => {
             return match error.kind() {
-                io::ErrorKind::NotFound
-                | io::ErrorKind::ConnectionRefused
-                | io::ErrorKind::ConnectionReset => Ok(None),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => Ok(None),
                 _ => Err(error.into()),
             };
         }
     };
     let link = Link::over(stream);
-    let call = Call::Attach {
-        protocol: PROTOCOL,
-        oldest: OLDEST_PROTOCOL,
-        fence,
-    };
+    let call = Call::Attach { protocol: PROTOCOL, oldest: OLDEST_PROTOCOL, fence };
     let Ok(answer) = timeout(PATIENCE, link.call(call, Bytes::new())).await else {
         return Err(AttachError::Unresponsive);
     };
     match answer.map(|arrived| arrived.reply) {
         Err(_) => Ok(None),
-        Ok(Reply::Attached {
-            agent_pid,
-            max_frame_bytes,
-            ..
-        }) => {
-            let writer = Writer {
-                link: link.clone(),
-                dir: dir.to_owned(),
-                agent_pid,
-                max_frame_bytes,
-            };
+        Ok(Reply::Attached { agent_pid, max_frame_bytes, .. }) => {
+            let writer = Writer { link: link.clone(), dir: dir.to_owned(), agent_pid, max_frame_bytes };
             Ok(Some((writer, Reader::new(link, from_offset))))
         }
-        Ok(Reply::Refused {
-            refusal: Refusal::StaleFence { offered, highest },
-        }) => Err(AttachError::StaleFence { offered, highest }),
-        Ok(Reply::Refused {
-            refusal: refusal @ Refusal::UnsupportedProtocol { .. },
-        }) => Err(AttachError::UnsupportedProtocol(refusal)),
+        Ok(Reply::Refused { refusal: Refusal::StaleFence { offered, highest } }) => {
+            Err(AttachError::StaleFence { offered, highest })
+        }
+        Ok(Reply::Refused { refusal: refusal @ Refusal::UnsupportedProtocol { .. } }) => {
+            Err(AttachError::UnsupportedProtocol(refusal))
+        }
         Ok(_) => Err(AttachError::Unexpected),
     }
 }
@@ -177,11 +154,7 @@ impl Writer {
     /// Sends one frame to the agent, at most once per id for as long as the agent lives. The bytes
     /// are one line; its newline may be left out. Returns once the whole frame is in the agent's
     /// stdin, so an agent that does not read makes this wait.
-    pub async fn write(
-        &self,
-        frame_id: &str,
-        bytes: impl Into<Bytes>,
-    ) -> Result<Delivery, WriteError> {
+    pub async fn write(&self, frame_id: &str, bytes: impl Into<Bytes>) -> Result<Delivery, WriteError> {
         let payload: Bytes = bytes.into();
         if payload.len() as u64 > self.max_frame_bytes + 1 {
             let limit_bytes = self.max_frame_bytes;
@@ -248,12 +221,7 @@ pub struct Reader {
 
 impl Reader {
     fn new(link: Link, from_offset: u64) -> Self {
-        Self {
-            link,
-            lines: Lines::starting_at(from_offset),
-            asked: None,
-            over: false,
-        }
+        Self { link, lines: Lines::starting_at(from_offset), asked: None, over: false }
     }
 
     /// `None` after [`Happening::Exited`] and after an error. Safe to cancel. Whoever does not ask
@@ -267,24 +235,15 @@ impl Reader {
                 return None;
             }
             let refused = match self.ask().await {
-                Ok(Arrived {
-                    reply: Reply::Data { offset },
-                    payload,
-                }) if offset == self.lines.position() => {
+                Ok(Arrived { reply: Reply::Data { offset }, payload }) if offset == self.lines.position() => {
                     self.lines.push(&payload);
                     continue;
                 }
-                Ok(Arrived {
-                    reply: Reply::Exited { exit },
-                    ..
-                }) => {
+                Ok(Arrived { reply: Reply::Exited { exit }, .. }) => {
                     self.over = true;
                     return Some(Ok(Happening::Exited(exit)));
                 }
-                Ok(Arrived {
-                    reply: Reply::Refused { refusal },
-                    ..
-                }) => ReadError::Refused(refusal),
+                Ok(Arrived { reply: Reply::Refused { refusal }, .. }) => ReadError::Refused(refusal),
                 Ok(_) | Err(LinkEnd::Lost) => ReadError::Lost,
                 Err(LinkEnd::Displaced { fence }) => ReadError::Displaced { fence },
             };

@@ -70,10 +70,7 @@ impl PostMortem {
 
 /// Reads what is left after [`super::AttachError::Gone`].
 pub fn post_mortem(dir: &Path) -> Result<PostMortem, DirError> {
-    let failed = |source| DirError {
-        dir: dir.to_owned(),
-        source,
-    };
+    let failed = |source| DirError { dir: dir.to_owned(), source };
     Ok(PostMortem {
         dir: dir.to_owned(),
         exit: Exit::load(dir).map_err(failed)?,
@@ -83,19 +80,22 @@ pub fn post_mortem(dir: &Path) -> Result<PostMortem, DirError> {
 
 /// Whether a keeper process holds this directory.
 pub fn is_live(dir: &Path) -> Result<bool, DirError> {
-    let holder = lock::holder(dir).map_err(|source| DirError {
-        dir: dir.to_owned(),
-        source,
-    })?;
+    let holder = lock::holder(dir).map_err(|source| DirError { dir: dir.to_owned(), source })?;
     Ok(holder.is_some())
+}
+
+/// How many processes a living keeper's tree has now, the agent's own included. Nothing is known of a dead keeper, nor on
+/// systems where processes cannot be listed.
+pub fn tree_size(dir: &Path) -> Option<usize> {
+    let keeper = lock::holder(dir).ok()??;
+    let all = crate::tree::alive().ok()?;
+    let below = crate::tree::descendants(&all, &[keeper], None);
+    (!below.is_empty()).then_some(below.len())
 }
 
 /// Every keeper's directory under the root, by name. An absent root holds none.
 pub fn list(keepers_root: &Path) -> Result<Vec<Kept>, DirError> {
-    let failed = |dir: &Path, source| DirError {
-        dir: dir.to_owned(),
-        source,
-    };
+    let failed = |dir: &Path, source| DirError { dir: dir.to_owned(), source };
     let entries = match std::fs::read_dir(keepers_root) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -66,10 +66,7 @@ pub async fn launch(exe: &Path, dir: &Path, spec: &LaunchSpec) -> Result<(), Lau
         return Err(LaunchError::Used);
     }
     let outcome = start(exe, dir, spec).await;
-    if !matches!(
-        outcome,
-        Ok(()) | Err(LaunchError::AlreadyRunning | LaunchError::Used)
-    ) {
+    if !matches!(outcome, Ok(()) | Err(LaunchError::AlreadyRunning | LaunchError::Used)) {
         // Only a start that left no agent comes here, so that it can be tried again.
         let _ = std::fs::remove_dir_all(dir);
     }
@@ -100,11 +97,7 @@ async fn give_up(mut keeper: Child, dir: &Path, error: LaunchError) -> Result<()
 }
 
 fn spawn(exe: &Path, dir: &Path) -> io::Result<Child> {
-    let log = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(dir.join("keeper.log"))?;
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(dir.join("keeper.log"))?;
     Command::new(exe)
         .arg("keep")
         .arg("--dir")
@@ -123,21 +116,15 @@ async fn read_report(keeper: &mut Child) -> Result<Started, LaunchError> {
         let mut lines = BufReader::new(stdout.take(MAX_REPORT_BYTES));
         lines.read_line(&mut line).await?;
     }
-    serde_json::from_str(&line).map_err(|_| LaunchError::Other {
-        message: format!("it said {line:?}"),
-    })
+    serde_json::from_str(&line).map_err(|_| LaunchError::Other { message: format!("it said {line:?}") })
 }
 
 fn name(failure: StartFailure, spec: &LaunchSpec) -> LaunchError {
     let program = spec.program.clone();
     match failure {
         StartFailure::ProgramNotFound => LaunchError::ProgramNotFound { program },
-        StartFailure::CwdMissing => LaunchError::CwdMissing {
-            cwd: spec.cwd.clone(),
-        },
-        StartFailure::PermissionDenied { message } => {
-            LaunchError::PermissionDenied { program, message }
-        }
+        StartFailure::CwdMissing => LaunchError::CwdMissing { cwd: spec.cwd.clone() },
+        StartFailure::PermissionDenied { message } => LaunchError::PermissionDenied { program, message },
         StartFailure::AlreadyRunning => LaunchError::AlreadyRunning,
         StartFailure::Used => LaunchError::Used,
         StartFailure::Other { message } => LaunchError::Other { message },

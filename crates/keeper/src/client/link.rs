@@ -12,9 +12,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::protocol::{
-    Answer, Call, MAX_DATA_BYTES, Prefix, Reply, Request, WireError, encode_head,
-};
+use crate::protocol::{Answer, Call, MAX_DATA_BYTES, Prefix, Reply, Request, WireError, encode_head};
 
 /// Requests that may wait for the socket; callers wait for a place.
 const QUEUE: usize = 8;
@@ -61,11 +59,7 @@ impl Link {
     }
 
     /// Sends a request whose reply may be waited for later, and more than once in parts.
-    pub(crate) async fn submit(
-        &self,
-        call: Call,
-        payload: Bytes,
-    ) -> Result<oneshot::Receiver<Arrived>, LinkEnd> {
+    pub(crate) async fn submit(&self, call: Call, payload: Bytes) -> Result<oneshot::Receiver<Arrived>, LinkEnd> {
         // A place in the queue first: from there on nothing can be cancelled half-way.
         let Ok(place) = self.requests.reserve().await else {
             return Err(self.end());
@@ -135,8 +129,7 @@ fn deliver(buffer: &mut BytesMut, board: &Mutex<Board>) -> Result<Option<u64>, W
             break;
         }
         let message = buffer.split_to(prefix.len()).freeze();
-        let answer: Answer =
-            serde_json::from_slice(prefix.json(&message)).map_err(WireError::Malformed)?;
+        let answer: Answer = serde_json::from_slice(prefix.json(&message)).map_err(WireError::Malformed)?;
         if let Reply::Displaced { fence } = answer.reply {
             displaced = Some(fence);
             continue;

@@ -43,9 +43,7 @@ pub async fn sweep_dir(dir: &Path) -> Result<Option<SweptOrphans>, SweepError> {
     Ok(run(move |dir| dir == wanted).await?.pop())
 }
 
-async fn run(
-    ours: impl Fn(&Path) -> bool + Send + 'static,
-) -> Result<Vec<SweptOrphans>, SweepError> {
+async fn run(ours: impl Fn(&Path) -> bool + Send + 'static) -> Result<Vec<SweptOrphans>, SweepError> {
     let swept = tokio::task::spawn_blocking(move || end_orphans(ours)).await;
     Ok(swept.map_err(io::Error::other)??)
 }
@@ -82,23 +80,13 @@ fn end_orphans(ours: impl Fn(&Path) -> bool) -> io::Result<Vec<SweptOrphans>> {
     }
 }
 
-fn report(
-    killed: BTreeMap<PathBuf, Vec<i32>>,
-    left: &BTreeMap<PathBuf, Vec<Process>>,
-) -> Vec<SweptOrphans> {
+fn report(killed: BTreeMap<PathBuf, Vec<i32>>, left: &BTreeMap<PathBuf, Vec<Process>>) -> Vec<SweptOrphans> {
     let survivors = |dir: &PathBuf| {
         let processes = left.get(dir).map_or(&[][..], Vec::as_slice);
         let alive = processes.iter().filter(|process| tree::is_alive(process));
         alive.map(|process| process.pid).collect()
     };
-    killed
-        .into_iter()
-        .map(|(dir, pids)| SweptOrphans {
-            survivors: survivors(&dir),
-            dir,
-            pids,
-        })
-        .collect()
+    killed.into_iter().map(|(dir, pids)| SweptOrphans { survivors: survivors(&dir), dir, pids }).collect()
 }
 
 fn orphans(ours: &impl Fn(&Path) -> bool) -> io::Result<BTreeMap<PathBuf, Vec<Process>>> {

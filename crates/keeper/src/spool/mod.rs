@@ -46,10 +46,7 @@ struct Header {
 
 impl Header {
     fn of(offset: u64, bytes: &[u8]) -> Self {
-        Self {
-            len: bytes.len(),
-            crc: crc32(&[&offset.to_le_bytes(), bytes]),
-        }
+        Self { len: bytes.len(), crc: crc32(&[&offset.to_le_bytes(), bytes]) }
     }
 
     /// `None` for what no writer writes, such as the zeroes of a file that lost its tail.
@@ -57,9 +54,7 @@ impl Header {
         let [a, b, c, d, e, f, g, h] = raw;
         let len = u32::from_le_bytes([a, b, c, d]) as usize;
         let crc = u32::from_le_bytes([e, f, g, h]);
-        (1..=MAX_RECORD_BYTES)
-            .contains(&len)
-            .then_some(Self { len, crc })
+        (1..=MAX_RECORD_BYTES).contains(&len).then_some(Self { len, crc })
     }
 
     fn encode(self) -> [u8; HEADER_BYTES] {
@@ -83,11 +78,7 @@ fn segment_path(dir: &Path, start: u64) -> PathBuf {
 fn segments(dir: &Path) -> io::Result<Vec<u64>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(dir)? {
-        if let Some(start) = entry?
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        {
+        if let Some(start) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) {
             starts.push(start);
         }
     }

@@ -38,13 +38,8 @@ impl Cursor {
         let Some(start) = starts.into_iter().rfind(|start| *start <= from) else {
             return Err(SpoolError::Trimmed { first });
         };
-        let mut cursor = Self {
-            dir: dir.to_owned(),
-            file: File::open(segment_path(dir, start))?,
-            file_at: 0,
-            at: start,
-            skip: 0,
-        };
+        let mut cursor =
+            Self { dir: dir.to_owned(), file: File::open(segment_path(dir, start))?, file_at: 0, at: start, skip: 0 };
         while let Some(header) = cursor.header()? {
             let record_end = cursor.at + header.len as u64;
             if record_end > from {
@@ -120,9 +115,7 @@ impl Cursor {
 
     /// Nothing whole here: the end if this is the last segment, damage if more comes after it.
     fn no_record(&self) -> Result<bool, SpoolError> {
-        let more = segments(&self.dir)?
-            .last()
-            .is_some_and(|last| *last > self.at);
+        let more = segments(&self.dir)?.last().is_some_and(|last| *last > self.at);
         if more {
             return Err(SpoolError::Corrupt { offset: self.at });
         }
@@ -141,12 +134,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn starting_at(offset: u64) -> Self {
-        Self {
-            at: offset,
-            partial: BytesMut::new(),
-            searched: 0,
-            ready: VecDeque::new(),
-        }
+        Self { at: offset, partial: BytesMut::new(), searched: 0, ready: VecDeque::new() }
     }
 
     /// Where the next chunk must begin.
@@ -156,20 +144,13 @@ impl Lines {
 
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.partial.extend_from_slice(chunk);
-        while let Some(newline) = self.partial[self.searched..]
-            .iter()
-            .position(|b| *b == b'\n')
-        {
+        while let Some(newline) = self.partial[self.searched..].iter().position(|b| *b == b'\n') {
             let mut line = self.partial.split_to(self.searched + newline + 1);
             self.searched = 0;
             let offset_start = self.at;
             self.at += line.len() as u64;
             line.truncate(line.len() - 1);
-            self.ready.push_back(Frame {
-                offset_start,
-                offset_end: self.at,
-                bytes: line.freeze(),
-            });
+            self.ready.push_back(Frame { offset_start, offset_end: self.at, bytes: line.freeze() });
         }
         self.searched = self.partial.len();
     }

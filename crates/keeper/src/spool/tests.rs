@@ -10,19 +10,12 @@ use super::{Admitted, Cursor, Spool, SpoolError, SpoolFrames, segments};
 use crate::spec::Bounds;
 
 fn bounds() -> Bounds {
-    Bounds {
-        max_frame_bytes: 1_000,
-        max_spool_bytes: 1,
-        ..Bounds::default()
-    }
+    Bounds { max_frame_bytes: 1_000, max_spool_bytes: 1, ..Bounds::default() }
 }
 
 fn lines(dir: &std::path::Path, from: u64) -> Vec<String> {
     let text = |frame: super::Frame| String::from_utf8(frame.bytes.to_vec()).unwrap();
-    SpoolFrames::open(dir, from)
-        .unwrap()
-        .map(|frame| text(frame.unwrap()))
-        .collect()
+    SpoolFrames::open(dir, from).unwrap().map(|frame| text(frame.unwrap())).collect()
 }
 
 #[test]
@@ -48,11 +41,7 @@ fn a_torn_tail_is_cut_and_damage_before_it_is_an_error() {
     let mut spool = Spool::create(dir.path(), &bounds()).unwrap();
     spool.append(b"one\n").unwrap();
     let file = super::segment_path(spool.dir(), 0);
-    for torn in [
-        &b"\x05\0\0\0abcd12"[..],
-        b"\0\0\0\0\0\0\0\0",
-        b"\x02\0\0\0xxxxhi",
-    ] {
+    for torn in [&b"\x05\0\0\0abcd12"[..], b"\0\0\0\0\0\0\0\0", b"\x02\0\0\0xxxxhi"] {
         let len = std::fs::metadata(&file).unwrap().len();
         let mut tail = OpenOptions::new().append(true).open(&file).unwrap();
         tail.write_all(torn).unwrap();
@@ -64,10 +53,7 @@ fn a_torn_tail_is_cut_and_damage_before_it_is_an_error() {
     let flip = OpenOptions::new().write(true).open(&file).unwrap();
     flip.write_all_at(b"X", 9).unwrap();
     let first = SpoolFrames::open(dir.path(), 0).unwrap().next();
-    assert!(matches!(
-        first,
-        Some(Err(SpoolError::Corrupt { offset: 0 }))
-    ));
+    assert!(matches!(first, Some(Err(SpoolError::Corrupt { offset: 0 }))));
 }
 
 #[test]

@@ -109,8 +109,7 @@ impl Spool {
             self.starts.push_back(self.end);
         }
         self.record.clear();
-        self.record
-            .extend_from_slice(&Header::of(self.end, bytes).encode());
+        self.record.extend_from_slice(&Header::of(self.end, bytes).encode());
         self.record.extend_from_slice(bytes);
         if let Err(error) = self.file.write_all(&self.record) {
             self.file.set_len(self.file_len)?;
@@ -146,9 +145,5 @@ impl Spool {
 
 fn new_segment(dir: &Path, start: u64) -> io::Result<File> {
     // Append mode: after a cut the next record goes to the new end of the file.
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(segment_path(dir, start))
+    OpenOptions::new().append(true).create(true).mode(0o600).open(segment_path(dir, start))
 }

@@ -18,9 +18,7 @@ pub struct Home {
 
 impl Home {
     pub fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
+        Self { folder: tempfile::tempdir().unwrap() }
     }
 
     pub fn root(&self) -> PathBuf {
@@ -37,10 +35,7 @@ impl Home {
 
     pub async fn launch_within(&self, name: &str, script: &str, bounds: Bounds) -> PathBuf {
         let dir = self.dir(name);
-        let spec = LaunchSpec {
-            bounds,
-            ..sh(script)
-        };
+        let spec = LaunchSpec { bounds, ..sh(script) };
         client::launch(&exe(), &dir, &spec).await.unwrap();
         dir
     }
@@ -61,11 +56,7 @@ impl Drop for Home {
 pub fn exe() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let exe = test.ancestors().nth(2).unwrap().join("examples/keep");
-    assert!(
-        exe.exists(),
-        "cargo builds {} with the tests",
-        exe.display()
-    );
+    assert!(exe.exists(), "cargo builds {} with the tests", exe.display());
     exe
 }
 
@@ -75,10 +66,7 @@ pub fn sh(script: &str) -> LaunchSpec {
         args: vec!["-c".into(), script.into()],
         cwd: "/".into(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        bounds: Bounds {
-            grace_ms: 100,
-            ..Bounds::default()
-        },
+        bounds: Bounds { grace_ms: 100, ..Bounds::default() },
     }
 }
 
@@ -129,10 +117,7 @@ pub fn wait_gone(pid: i32) {
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
         return;
     };
-    let patience = Timespec {
-        tv_sec: 5,
-        tv_nsec: 0,
-    };
+    let patience = Timespec { tv_sec: 5, tv_nsec: 0 };
     let gone = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&patience));
     assert_eq!(gone, Ok(1), "process {pid:?} is still there after 5 s");
 }
@@ -173,8 +158,5 @@ pub fn memory_kib(pid: i32) -> Memory {
         let sizes = lines.map(|line| line.split_whitespace().nth(1).unwrap());
         sizes.map(|size| size.parse::<u64>().unwrap()).sum()
     };
-    Memory {
-        anonymous: sum("Anonymous:"),
-        private: sum("Private_"),
-    }
+    Memory { anonymous: sum("Anonymous:"), private: sum("Private_") }
 }

@@ -9,7 +9,7 @@ use crate::ids::{ApprovalId, ConversationId, ExecutionId, InputId, PersonId, Pro
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::PlanEntry;
-use crate::runtime_session::{Failure, RuntimeDescription, SettingChange};
+use crate::runtime_session::{Failure, Parking, RuntimeDescription, SettingChange};
 use crate::turn::{StopReason, Usage};
 
 /// What a task starts from.
@@ -172,6 +172,8 @@ pub enum Report {
         native: String,
         /// What the agent is and can do.
         description: Box<RuntimeDescription>,
+        /// When its process goes while nothing runs.
+        parking: Parking,
     },
     /// It could not be opened.
     OpenFailed {

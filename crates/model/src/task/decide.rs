@@ -73,7 +73,9 @@ impl Draft {
             return Err(Rejection::StaleEpoch { current, given: epoch });
         }
         match report {
-            Report::Opened { native, description } => self.opened(session, epoch, native, description),
+            Report::Opened { native, description, parking } => {
+                self.opened(session, epoch, native, description, parking)
+            }
             Report::OpenFailed { failure, native } => self.open_failed(session, failure, native),
             Report::Changed(change) => self.changed(session, change),
             Report::Recorded(item) => self.recorded(session, *item),

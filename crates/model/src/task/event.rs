@@ -12,7 +12,7 @@ use crate::ids::{
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::Plan;
-use crate::runtime_session::{ResumeCause, RuntimeDescription, SettingChange, StartReason};
+use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, SettingChange, StartReason};
 use crate::turn::{StopWish, TurnOutcome, Usage};
 
 /// What happened to a task.
@@ -191,6 +191,9 @@ pub enum TaskEvent {
         native: String,
         /// What the agent is and can do.
         description: Box<RuntimeDescription>,
+        /// When its process goes while nothing runs.
+        #[serde(default, skip_serializing_if = "Parking::unsaid")]
+        parking: Parking,
     },
     /// Something about it changed.
     RuntimeSessionChanged {

@@ -8,7 +8,7 @@ use crate::ids::{ExecutionId, InputId, RuntimeSessionId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
 use crate::plan::Plan;
-use crate::runtime_session::{ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, StartReason};
+use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, StartReason};
 use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
 
@@ -83,7 +83,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::RuntimeSessionChanged { .. }
         | TaskEvent::RuntimeSessionParked { .. }
         | TaskEvent::RuntimeSessionLost { .. }
-        | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event),
+        | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event, at),
         TaskEvent::TaskCreated { .. } | TaskEvent::CheckpointTaken { .. } => {}
     }
 }
@@ -131,7 +131,7 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
-fn apply_session(task: &mut Task, event: &TaskEvent) {
+fn apply_session(task: &mut Task, event: &TaskEvent, at: Timestamp) {
     match event {
         TaskEvent::RuntimeSessionStarted { execution, session, epoch, reason } => {
             if let Some(execution) = task.execution_mut(*execution) {
@@ -142,6 +142,7 @@ fn apply_session(task: &mut Task, event: &TaskEvent) {
                     phase: RuntimePhase::Starting,
                     reason: *reason,
                     description: RuntimeDescription::default(),
+                    parking: Parking::default(),
                 });
             }
         }
@@ -149,20 +150,30 @@ fn apply_session(task: &mut Task, event: &TaskEvent) {
             known.epoch = *epoch;
             known.phase = RuntimePhase::Starting;
         }),
-        TaskEvent::RuntimeSessionOpened { session, native, description, .. } => {
+        TaskEvent::RuntimeSessionOpened { session, native, description, parking, .. } => {
             with_session(task, *session, |known, _| {
                 known.native = Some(native.clone());
                 known.phase = RuntimePhase::Live;
                 known.description = (**description).clone();
+                known.parking = *parking;
             })
         }
         TaskEvent::RuntimeSessionChanged { session, change } => {
             with_session(task, *session, |known, _| known.description.apply(change))
         }
-        TaskEvent::RuntimeSessionParked { session, next, .. } => with_session(task, *session, |known, start| {
-            known.phase = RuntimePhase::Parked;
-            start.cause = *next;
-        }),
+        TaskEvent::RuntimeSessionParked { session, next, .. } => {
+            with_session(task, *session, |known, start| {
+                known.phase = RuntimePhase::Parked;
+                start.cause = *next;
+            });
+            if let (ResumeCause::ProcessDied, Some(execution)) = (next, task.execution_of_mut(*session)) {
+                let deaths = &mut execution.past.deaths;
+                deaths.push(at);
+                if deaths.len() > Past::LOOP_DEATHS {
+                    deaths.remove(0);
+                }
+            }
+        }
         TaskEvent::RuntimeSessionLost { session, .. } => with_session(task, *session, |known, start| {
             known.phase = RuntimePhase::Lost;
             start.reason = StartReason::Lost;

@@ -123,6 +123,7 @@ fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
 
 fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&ActiveTurn>, at: Timestamp) -> Vec<Effect> {
     let mut effects = vec![workspace(after, WorkspaceCommand::Release { turn })];
+    effects.extend(park_later(after, turn, at));
     if active.is_some_and(|active| active.stopping.is_some()) {
         effects.push(Effect::Forget { timer: overdue(turn) });
     }
@@ -142,6 +143,15 @@ fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&Acti
         effects.extend(deliver(after, push, turn.uuid(), at));
     }
     effects
+}
+
+/// A process that has nothing to do goes after a while. A newer turn's end sets the time anew.
+fn park_later(task: &Task, ended: TurnId, at: Timestamp) -> Option<Effect> {
+    let last =
+        |execution: &&crate::execution::Execution| execution.past.last.as_ref().is_some_and(|last| last.id == ended);
+    let session = task.executions.iter().find(last)?.session.as_ref().filter(|session| session.has_process())?;
+    let after = Duration::from_secs(session.parking.after_secs?);
+    Some(Effect::ParkRuntime { process: process_of(task, session.id)?, at: at.after(after) })
 }
 
 /// Tells every conversation that takes part in the task, and no other (P8).

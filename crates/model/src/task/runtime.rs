@@ -8,7 +8,9 @@ use crate::ids::{ExecutionId, RuntimeSessionId};
 use crate::item::{Item, ItemBody};
 use crate::plan::{Plan, PlanEntry};
 use crate::rejection::Rejection;
-use crate::runtime_session::{Failure, ResumeCause, RuntimeDescription, RuntimePhase, SettingChange, StartReason};
+use crate::runtime_session::{
+    Failure, Parking, ResumeCause, RuntimeDescription, RuntimePhase, SettingChange, StartReason,
+};
 use crate::turn::{TurnOutcome, Usage};
 
 impl Draft {
@@ -43,12 +45,13 @@ impl Draft {
         epoch: u64,
         native: String,
         description: Box<RuntimeDescription>,
+        parking: Parking,
     ) {
         let starting = self.task.execution_of(session).and_then(|execution| execution.session.as_ref());
         if starting.is_none_or(|session| session.phase != RuntimePhase::Starting) {
             return;
         }
-        self.emit(TaskEvent::RuntimeSessionOpened { session, epoch, native, description });
+        self.emit(TaskEvent::RuntimeSessionOpened { session, epoch, native, description, parking });
         if let Some(execution) = self.task.execution_of(session).map(|execution| execution.id) {
             self.start_if_live(execution);
         }

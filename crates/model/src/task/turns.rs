@@ -96,7 +96,12 @@ impl Draft {
         if !waits {
             return;
         }
+        let process = execution.session.as_ref().is_some_and(crate::runtime_session::RuntimeSession::has_process);
+        let looping = !process && execution.past.crash_loop(self.at);
         let execution = execution.id;
+        if looping {
+            return self.end(turn, TurnOutcome::Failed { failure: crash_loop() }, Usage::default());
+        }
         self.emit(TaskEvent::TurnCleared { turn });
         self.ensure_session(execution);
         self.start_if_live(execution);
@@ -216,6 +221,14 @@ impl Draft {
         };
         let turn = active.id;
         self.end(turn, outcome, Usage::default());
+    }
+}
+
+fn crash_loop() -> Failure {
+    Failure {
+        code: "crash_loop".into(),
+        message: "the agent's process died three times within a minute, so it is left to rest".into(),
+        hint: Some("`tl doctor` checks the agent; `tl retry KEY` tries again in a minute".into()),
     }
 }
 

@@ -16,7 +16,7 @@ use throughline_model::input::Urgency;
 use throughline_model::project::ProjectCommand;
 use throughline_model::rejection::Rejection;
 use throughline_model::route::{Intent, RouteDecision};
-use throughline_model::runtime_session::{Choice, Failure, RuntimeDescription};
+use throughline_model::runtime_session::{Choice, Failure, Parking, RuntimeDescription};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{NativeFate, Report, Task, TaskCommand, TaskEvent, TaskSeed, TurnAnswer};
@@ -179,7 +179,8 @@ impl World {
         let native = native.unwrap_or_else(|| format!("native-{}", self.at));
         let models = ["small", "large"].map(|id| Choice { id: id.into(), name: id.into() }).to_vec();
         let description = Box::new(RuntimeDescription { models, ..RuntimeDescription::default() });
-        self.report(task, Report::Opened { native, description }).expect("current");
+        let parking = Parking { after_secs: Some(600), processes: None };
+        self.report(task, Report::Opened { native, description, parking }).expect("current");
     }
 
     pub fn running_turn(&self, task: TaskId) -> TurnId {

@@ -177,7 +177,7 @@ fn runtime_body(event: &TaskEvent) -> EntryBody {
             epoch: *epoch,
             cause: task::resume_cause(*cause),
         },
-        TaskEvent::RuntimeSessionOpened { session, epoch, native, description } => EntryBody::RuntimeSessionOpened {
+        TaskEvent::RuntimeSessionOpened { session, epoch, native, description, .. } => EntryBody::RuntimeSessionOpened {
             runtime_session: session.uuid(),
             epoch: *epoch,
             native_id: native.clone(),
