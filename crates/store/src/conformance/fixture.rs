@@ -33,7 +33,13 @@ impl Fixture {
     /// Things that nobody else makes who has another seed.
     #[must_use]
     pub fn new(seed: u128) -> Self {
-        Self { mint: Mint::new(at(0), seed) }
+        Self::made_at(at(0), seed)
+    }
+
+    /// Things made at a time of their own, so that their ids sort by it as real ones do.
+    #[must_use]
+    pub fn made_at(at: Timestamp, seed: u128) -> Self {
+        Self { mint: Mint::new(at, seed) }
     }
 
     /// A fresh id.

@@ -1,7 +1,7 @@
 //! The writer's side of the tables: checks a batch against what is there, then writes it.
 //!
 //! Invariants:
-//! - all checks of a batch come before its first write, so a refused batch leaves nothing behind;
+//! - a refused batch leaves nothing behind: all checks come before the first write that cannot be taken back;
 //! - only a failure of SQLite itself can come between writes, and then the whole transaction is rolled back.
 
 use std::collections::HashMap;
@@ -53,6 +53,7 @@ struct Lists<'c> {
 struct Work<'c> {
     received: Statement<'c>,
     receive: Statement<'c>,
+    unreceive: Statement<'c>,
     put: Statement<'c>,
     settle: Statement<'c>,
     mark: Statement<'c>,
@@ -102,17 +103,20 @@ impl<'c> Ledger<'c> {
 
     /// Checks and writes a batch; the answer is the sequence number before its first event.
     pub(super) fn apply(&mut self, batch: &Encoded) -> Result<u64, CommitError> {
-        self.check(batch)?;
+        // First, because a message that came twice is one even if its streams have moved on since.
+        if let Some(entry) = &batch.inbox {
+            self.work.receive(entry, batch.at)?;
+        }
+        if let Err(conflict) = self.check(batch) {
+            if let Some(entry) = &batch.inbox {
+                self.work.unreceive.execute([&entry.key]).map_err(StoreError::from)?;
+            }
+            return Err(conflict);
+        }
         Ok(self.write(batch)?)
     }
 
     fn check(&mut self, batch: &Encoded) -> Result<(), CommitError> {
-        // A message that came twice is one even if its streams have moved on since.
-        if let Some(entry) = &batch.inbox
-            && let Some(earlier) = self.work.earlier(&entry.key)?
-        {
-            return Err(CommitError::Duplicate(earlier));
-        }
         for (index, append) in batch.appends.iter().enumerate() {
             let earlier = batch.appends[..index].iter().rev().find(|other| other.key == append.key);
             let actual = match earlier {
@@ -150,10 +154,6 @@ impl<'c> Ledger<'c> {
         }
         for row in &batch.rows {
             self.lists.write(row)?;
-        }
-        if let Some(entry) = &batch.inbox {
-            let input = entry.input.uuid().into_bytes();
-            self.work.receive.execute(params![entry.key, entry.digest, input, batch.at])?;
         }
         self.work.change(batch)?;
         if let Some(mark) = &batch.mark {
@@ -258,7 +258,10 @@ impl<'c> Work<'c> {
     fn prepare(connection: &'c Connection) -> Result<Self, StoreError> {
         Ok(Self {
             received: connection.prepare("SELECT digest, input FROM inbox WHERE key = ?1")?,
-            receive: connection.prepare("INSERT INTO inbox (key, digest, input, at) VALUES (?1, ?2, ?3, ?4)")?,
+            receive: connection.prepare(
+                "INSERT INTO inbox (key, digest, input, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (key) DO NOTHING",
+            )?,
+            unreceive: connection.prepare("DELETE FROM inbox WHERE key = ?1")?,
             put: connection.prepare(
                 "INSERT INTO effects (key, due_at, data) VALUES (?1, ?2, ?3) \
                  ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, data = excluded.data",
@@ -272,13 +275,19 @@ impl<'c> Work<'c> {
         })
     }
 
-    fn earlier(&mut self, key: &str) -> Result<Option<InboxEntry>, StoreError> {
-        let found = self.received.query_row([key], |row| Ok((row.get(0)?, row.get::<_, [u8; 16]>(1)?))).optional()?;
-        Ok(found.map(|(digest, input)| InboxEntry {
-            key: key.to_owned(),
-            digest,
-            input: InputId::from_uuid(Uuid::from_bytes(input)),
-        }))
+    fn receive(&mut self, entry: &InboxEntry, at: i64) -> Result<(), CommitError> {
+        let input = entry.input.uuid().into_bytes();
+        let received = self.receive.execute(params![entry.key, entry.digest, input, at]).map_err(StoreError::from)?;
+        if received == 0 {
+            return Err(CommitError::Duplicate(self.earlier(&entry.key)?));
+        }
+        Ok(())
+    }
+
+    fn earlier(&mut self, key: &str) -> Result<InboxEntry, StoreError> {
+        let found = self.received.query_row([key], |row| Ok((row.get(0)?, row.get::<_, [u8; 16]>(1)?)));
+        let (digest, input) = found?;
+        Ok(InboxEntry { key: key.to_owned(), digest, input: InputId::from_uuid(Uuid::from_bytes(input)) })
     }
 
     /// What is settled goes first: a timer that fired may be set again by the same batch.

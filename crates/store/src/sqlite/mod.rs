@@ -10,6 +10,7 @@ mod error;
 mod ledger;
 mod open;
 mod query;
+mod queue;
 mod readers;
 mod schema;
 mod tasks;
