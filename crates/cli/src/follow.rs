@@ -165,6 +165,8 @@ impl<'a> Following<'a> {
                 self.asking.push_back((**approval).clone());
                 return Ok(Next::Ask);
             }
+            // Of a long message the record has only the head here; what came live is all of it.
+            EntryBody::Message(message) if message.text.blob.is_some() => self.show_live()?,
             EntryBody::ApprovalSettled { approval, .. } => self.asking.retain(|asked| asked.id != *approval),
             _ => {}
         }

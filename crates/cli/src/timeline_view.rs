@@ -46,7 +46,8 @@ impl TimelineView {
             EntryBody::Message(message) => {
                 let agent = self.agent(message.item.execution);
                 let verb = if message.question { " asks" } else { "" };
-                Some(format!("{agent}{verb}: {}", safe(&message.text.text)))
+                let cut = message.text.blob.as_ref().map(|blob| format!("\n… cut here: it has {} bytes", blob.bytes));
+                Some(format!("{agent}{verb}: {}{}", safe(&message.text.text), cut.unwrap_or_default()))
             }
             EntryBody::ExecutionAdded { execution, agent, .. } => {
                 let agent = safe_line(agent).into_owned();

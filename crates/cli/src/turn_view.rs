@@ -71,8 +71,10 @@ impl TurnView {
                     _ => String::new(),
                 };
                 text.push_str(&self.end_line());
-                if message.text.blob.is_some() {
-                    text.push_str(&self.faint("… cut here; it is long"));
+                if let Some(blob) = &message.text.blob
+                    && self.shown.get(&item).is_none_or(|shown| (*shown as u64) < blob.bytes)
+                {
+                    text.push_str(&self.faint(&format!("… cut here: it has {} bytes", blob.bytes)));
                 }
                 text
             }

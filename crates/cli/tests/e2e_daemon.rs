@@ -176,3 +176,48 @@ fn what_killed_keepers_left_is_ended_at_the_next_start() {
     let said = world.ok(&["say", "recall"]);
     assert!(said.stdout.contains("say here"), "{said}");
 }
+
+#[test]
+fn a_socket_elsewhere_is_found() {
+    let world = World::bare();
+    let socket = world.folder("run").join("other.sock");
+    let mut serve = world.start(&["serve", "--socket", socket.to_str().expect("text")]);
+    serve.wait_for_line(|line| line.starts_with("listening on "));
+    assert_eq!(world.daemon_pid(), serve.pid());
+    world.ok(&["down"]);
+    assert_eq!(serve.finish().code, Some(0));
+}
+
+#[test]
+fn an_address_that_others_reach_is_refused() {
+    let world = World::bare();
+    world.fails(&["serve", "--listen", "0.0.0.0:0"], 1, "listen_not_loopback");
+    world.fails(&["serve", "--listen", "nonsense"], 2, "usage");
+}
+
+#[test]
+fn an_environment_that_is_no_text_hurts_nobody() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let world = World::bare();
+    let mut command = world.command(&["up"]);
+    command.env("ODD", std::ffi::OsString::from_vec(vec![0xff]));
+    assert!(command.output().expect("it runs").status.success(), "{}", world.log());
+    world.ok(&["project", "add", "."]);
+    assert!(world.ok(&["say", "say fine"]).stdout.contains("fine"));
+}
+
+#[test]
+fn what_a_turn_left_running_ends_with_its_session() {
+    let world = World::new();
+    world.ok(&["say", "spawn 1000"]);
+    assert_eq!(world.keepers().len(), 1);
+    world.ok(&["down", "--all"]);
+    let marker = world.home.join("keepers");
+    let marker = marker.to_str().expect("text").as_bytes();
+    let marked = |entry: &std::fs::DirEntry| {
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        environment.windows(marker.len()).any(|window| window == marker)
+    };
+    let left = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok).filter(marked).count();
+    assert_eq!(left, 0, "processes are left");
+}

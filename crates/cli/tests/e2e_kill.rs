@@ -16,7 +16,7 @@ use support::{World, kill_and_wait};
 
 /// Enough to catch a gross mistake on every run.
 const TURNS: u64 = 20;
-/// The daemon lives between nothing and this long.
+/// The daemon lives between nothing and this long, if `TL_MAX_LIFE_MS` does not say otherwise.
 const MAX_LIFE_MS: u64 = 400;
 
 fn number(name: &str) -> Option<u64> {
@@ -37,9 +37,10 @@ impl Dice {
 
 /// Kills whatever daemon has the home, again and again, until it is told to stop.
 fn kill_at_random(world: &World, dice: &mut Dice, done: &AtomicBool, kills: &AtomicUsize) {
+    let max_life_ms = number("TL_MAX_LIFE_MS").unwrap_or(MAX_LIFE_MS);
     while !done.load(Ordering::Relaxed) {
         // tidy: the moment of the kill is what this test varies
-        std::thread::sleep(Duration::from_millis(dice.roll(MAX_LIFE_MS)));
+        std::thread::sleep(Duration::from_millis(dice.roll(max_life_ms)));
         let lock = std::fs::read_to_string(world.home.join("daemon.lock"));
         let Some(pid) = lock.ok().and_then(|text| text.trim().parse().ok()) else {
             continue;

@@ -180,3 +180,52 @@ fn notes_are_pinned_and_attachments_go_along() {
     assert!(shown.stdout.contains("[file notes.md]"), "{shown}");
     assert!(shown.stdout.contains("note: mind the gap"), "{shown}");
 }
+
+#[test]
+fn conversations_of_other_names_have_their_own_focus() {
+    let world = World::new();
+    world.ok(&["say", "say here"]);
+    let said = world.ok(&["say", "--conversation", "desk", "say there"]);
+    assert!(said.stdout.contains("→ new task shop-2"), "{said}");
+    let said = world.ok(&["say", "--conversation", "desk", "recall"]);
+    assert!(said.stdout.contains("→ continues *say there* (shop-2)"), "{said}");
+    let id = "01890000-0000-7000-8000-000000000001";
+    let elsewhere = world.folder("elsewhere");
+    world.ok(&["say", "--conversation", id, "--task", "shop-1", "say by id"]);
+    let said = world.tl_in(&elsewhere, &["say", "--conversation", id, "recall"]);
+    assert!(said.stdout.contains("→ continues *say here* (shop-1)"), "{said}");
+    let said = world.tl_in(&elsewhere, &["say", "--task", "shop-2", "recall"]);
+    assert!(said.stdout.contains("→ continues *say there* (shop-2)"), "{said}");
+    let said = world.tl_in(&elsewhere, &["say", "--project", "shop", "recall"]);
+    assert_eq!(said.code, Some(0), "{said}");
+}
+
+#[test]
+fn words_come_from_stdin_too() {
+    let world = World::new();
+    let said = world.tl_with_stdin(&["say", "-"], "say Grüße\nsay 你好\n".as_bytes());
+    assert_eq!(said.code, Some(0), "{said}");
+    assert!(said.stdout.contains("Grüße") && said.stdout.contains("你好"), "{said}");
+}
+
+#[test]
+fn a_question_is_answered_by_the_next_message() {
+    let world = World::new();
+    let said = world.ok(&["say", "ask Which colour?"]);
+    assert!(said.stdout.contains("Which colour?"), "{said}");
+    let task = world.task("shop-1");
+    assert_eq!(task["activity"]["word"], "waiting_answer", "{task:#}");
+    assert!(world.ok(&["tasks", "--needs-me"]).stdout.contains("waiting answer"));
+    world.ok(&["say", "green"]);
+    assert_eq!(world.ok(&["tasks", "--needs-me"]).stdout, "nothing needs you\n");
+}
+
+#[test]
+fn a_long_answer_comes_whole() {
+    let world = World::new();
+    let words = "word ".repeat(30_000);
+    let said = world.tl_with_stdin(&["say", "-"], format!("say {words}").as_bytes());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let shown = said.stdout.matches("word").count();
+    assert!(shown >= 30_000, "{shown} of 30000");
+}

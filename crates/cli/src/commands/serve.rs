@@ -4,6 +4,7 @@
 //! that it only ever names a daemon that listens. *Invariant:* whatever stops it, keepers live on unless
 //! a person said otherwise, and everything acknowledged was committed before.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::daemon::process::StartReport;
 use crate::failure::{Failure, Outcome};
 use crate::home;
 use crate::logging::{self, LogFormat};
-use crate::output::{Output, write_stdout};
+use crate::output::Output;
 
 /// The promise is 5 s from the signal to the end; what is left over is for the process itself.
 const END_PATIENCE: Duration = Duration::from_millis(4_500);
@@ -71,12 +72,11 @@ pub(super) fn run(args: &Args, output: Output) -> Outcome {
         && matches!(audience, Audience::Starter)
     {
         // If it was ready before, nobody reads this any more.
-        let report = StartReport::Failed {
+        report(&StartReport::Failed {
             code: failure.code.clone(),
             message: failure.message.clone(),
             hint: failure.hint.clone(),
-        };
-        let _ = tell(&report);
+        });
     }
     outcome
 }
@@ -181,23 +181,30 @@ fn announce(home: &Home, server: &Server, audience: Audience) -> Outcome {
     notice.store(home)?;
     tracing::info!(%url, socket = %notice.socket.display(), version = notice.build.version, "listening");
     match audience {
-        Audience::Person(output) => {
-            let document = json!({ "url": url, "socket": notice.socket, "pid": notice.pid });
-            output.document(&document, || format!("listening on {url}\n"))
+        Audience::Person(output) if output.is_json() => {
+            tell(&json!({ "url": url, "socket": notice.socket, "pid": notice.pid }).to_string());
         }
+        Audience::Person(_) => tell(&format!("listening on {url}")),
         Audience::Starter => {
-            tell(&StartReport::Ready { url })?;
+            report(&StartReport::Ready { url });
             // The starter goes its way; its pipe must neither break nor stay open.
             let null = std::fs::File::options().write(true).open("/dev/null")?;
             rustix::stdio::dup2_stdout(&null).map_err(std::io::Error::from)?;
-            Ok(())
         }
+    }
+    Ok(())
+}
+
+fn report(report: &StartReport) {
+    if let Ok(line) = serde_json::to_string(report) {
+        tell(&line);
     }
 }
 
-fn tell(report: &StartReport) -> Outcome {
-    let line = serde_json::to_string(report).map_err(std::io::Error::from)?;
-    write_stdout(&format!("{line}\n"))
+/// A daemon does not end because nobody reads what it has to say.
+fn tell(line: &str) {
+    let mut stdout = std::io::stdout();
+    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }
 
 impl From<ConfigError> for Failure {

@@ -53,14 +53,15 @@ pub(crate) async fn reach(home: &Home) -> Outcome<Daemon> {
     for attempt in 0..RETRIES {
         match look(home)? {
             Some(running) if is_older(&running, &own) && arrival == Arrival::Found => {
-                process::stop(&running)?;
+                aside(move || process::stop(&running)).await?;
                 arrival = Arrival::Replaced;
             }
             Some(running) => {
                 return Ok(Daemon { client: Client::unix(running.socket), arrival });
             }
             None if attempt % LOOKS_PER_START == 0 || kills > 0 || arrival == Arrival::Replaced => {
-                match process::start(home)? {
+                let for_start = home.clone();
+                match aside(move || process::start(&for_start)).await? {
                     Started::Ready if arrival == Arrival::Found => arrival = Arrival::Started,
                     Started::Ready => {}
                     Started::HomeInUse => tokio::time::sleep(RETRY).await,
@@ -74,6 +75,12 @@ pub(crate) async fn reach(home: &Home) -> Outcome<Daemon> {
     Err(Failure::new("daemon_not_started", "another process holds this home, but no daemon listens there")
         .hint(format!("see {}; `tl doctor` looks closer", log_file::path(home).display()))
         .exit(Exit::NoDaemon))
+}
+
+/// Waits for a process on a thread of its own, so that Ctrl-C is still heard.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> Outcome<T> + Send + 'static) -> Outcome<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Failure::new("internal", error.to_string())))
 }
 
 /// The daemon that listens now; nothing is started.
