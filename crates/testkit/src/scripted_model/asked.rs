@@ -59,10 +59,11 @@ impl Asked {
         self.users.last().map_or("", String::as_str)
     }
 
-    /// A request for something beside the conversation, such as a title: it comes without tools.
+    /// A request for something beside the conversation, such as a title: it comes without tools, or the agent
+    /// says so.
     #[must_use]
     pub fn is_aside(&self) -> bool {
-        self.tools.is_empty()
+        self.tools.is_empty() || ASIDES.iter().any(|begin| self.last().starts_with(begin))
     }
 }
 
@@ -130,6 +131,9 @@ fn texts(blocks: &[Value]) -> String {
 pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
+
+/// How an agent begins a request beside the conversation that it makes with all its tools.
+const ASIDES: [&str; 2] = ["This is an app-generated request", "Your task is to generate a very short title"];
 
 /// How messages begin that agents send in the user's name.
 const AGENTS_OWN: [&str; 2] = ["# AGENTS.md", "This is the Gemini CLI"];

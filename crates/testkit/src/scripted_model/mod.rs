@@ -15,8 +15,8 @@
 //! | `RECALL` | lists the user's earlier messages of this conversation, as the request has them |
 //! | `FAIL status` | the request fails with this HTTP status |
 //!
-//! Without such a line it says *Understood.*, or what the last tool said. A request without tools is one for a
-//! title or the like: it gets one, and no script.
+//! Without such a line it says *Understood.*, or what the last tool said. A request for a title or the like
+//! gets one, whatever the message says.
 //!
 //! *Invariant:* it listens on loopback only, and it waits for nothing but what the test releases (`SLOW` is
 //! for people who watch).
@@ -116,20 +116,22 @@ impl ScriptedModel {
         self.wait(&format!("the end of the hold {name}"), |known| known.abandoned.contains(name).then_some(()));
     }
 
+    /// All requests in few words, for a failure's message.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let line = |asked: &Asked| {
+            let Asked { number, api, model, results, .. } = asked;
+            let aside = if asked.is_aside() { ", aside" } else { "" };
+            format!("{number} {api:?} {model} {:?}, {} results{aside}\n", asked.last(), results.len())
+        };
+        self.ledger.known().asked.iter().map(line).collect()
+    }
+
     fn wait<T>(&self, what: &str, look: impl FnMut(&Known) -> Option<T>) -> T {
         self.ledger.wait_for(PATIENCE, look).unwrap_or_else(|| {
-            panic!("{what} does not come; what came:\n{}", brief(&self.requests()))
+            panic!("{what} does not come; what came:\n{}", self.summary())
         })
     }
-}
-
-/// Requests in few words, for a failure's message.
-fn brief(all: &[Asked]) -> String {
-    let line = |asked: &Asked| {
-        let Asked { number, api, model, results, .. } = asked;
-        format!("{number} {api:?} {model} {:?}, {} results\n", asked.last(), results.len())
-    };
-    all.iter().map(line).collect()
 }
 
 impl Drop for ScriptedModel {

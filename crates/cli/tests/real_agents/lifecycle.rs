@@ -1,0 +1,265 @@
+//! What must hold with every real agent. Each function is one story; an agent's own test file says which of
+//! them it can tell, and where it differs.
+
+use std::io::Read as _;
+use std::sync::mpsc::channel;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{Agent, Real, TASK, processes};
+use crate::support::{PATIENCE, kill_and_wait};
+
+/// The first message of every story, to be recalled later.
+const FIRST: &str = "SAY first answer";
+
+/// A first turn: it was answered, and asked of the model once.
+fn begin(agent: &Agent) -> Option<Real> {
+    let real = Real::new(agent)?;
+    let said = real.say(FIRST);
+    assert!(said.contains("first answer"), "{said}{}", real.state());
+    assert_eq!(real.times_said("first answer"), 1, "{}", real.state());
+    assert_eq!(real.model.requests_about(FIRST).len(), 1, "the model was asked once: {}", real.model.summary());
+    Some(real)
+}
+
+/// The agent still knows the first message, once, and goes on in the same execution and session.
+fn recalls(real: &Real, before: &Value) {
+    let said = real.say("RECALL");
+    assert_eq!(said.matches(&format!("1. {FIRST}")).count(), 1, "{said}{}", real.state());
+    let asked = real.model.requests_about("RECALL");
+    let users = &asked.last().expect("it was asked").users;
+    let firsts = users.iter().filter(|text| text.as_str() == FIRST).count();
+    assert_eq!(firsts, 1, "the history is there once: {users:#?}");
+    let after = real.execution();
+    for path in ["/id", "/runtime_session/id", "/runtime_session/native_id"] {
+        assert_eq!(after.pointer(path), before.pointer(path), "{path}: {after:#}");
+    }
+    assert_eq!(real.entries_of("runtime_session_started").len(), 1, "{}", real.state());
+    assert_eq!(real.times_said("first answer"), 1, "nothing is told twice: {}", real.state());
+}
+
+/// New, prompt, follow-up.
+pub fn a_follow_up_has_the_context(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    recalls(&real, &before);
+    assert_eq!(real.execution()["runtime_session"]["epoch"], before["runtime_session"]["epoch"]);
+    real.finish();
+}
+
+/// A permission request, allowed.
+pub fn a_yes_runs_the_command(agent: &Agent) {
+    let Some(real) = Real::new(agent) else { return };
+    real.say_detached("ESCALATE echo ran > proof.txt\nSAY it is done");
+    let id = real.world.wait_for_approval(TASK);
+    assert!(!real.world.project.join("proof.txt").exists(), "nobody said yes");
+    let asked = &real.world.task(TASK)["approvals"][0];
+    assert!(asked.to_string().contains("echo ran > proof.txt"), "the command is shown: {asked:#}");
+    real.world.ok(&["approve", &id]);
+    let turn = real.ended_turn(1);
+    assert_eq!(turn["outcome"], "completed", "{turn:#}{}", real.state());
+    let proof = std::fs::read_to_string(real.world.project.join("proof.txt"));
+    assert_eq!(proof.expect("it ran"), "ran\n");
+    assert_eq!(real.times_said("it is done"), 1, "{}", real.state());
+    let calls = real.entries_of("tool_call");
+    let last = calls.last().expect("the call is shown");
+    assert_eq!(last["status"], "completed", "{last:#}");
+    real.finish();
+}
+
+/// A permission request, denied.
+pub fn a_no_keeps_it_from_running(agent: &Agent) {
+    let Some(real) = Real::new(agent) else { return };
+    real.say_detached("ESCALATE echo ran > proof.txt\nSAY so be it");
+    let id = real.world.wait_for_approval(TASK);
+    real.world.ok(&["deny", &id, "--reason", "not today"]);
+    let turn = real.ended_turn(1);
+    assert_eq!(turn["outcome"], agent.denied_turn, "{turn:#}{}", real.state());
+    assert!(!real.world.project.join("proof.txt").exists(), "nobody said yes");
+    let said = real.say("SAY still here");
+    assert!(said.contains("still here"), "{said}{}", real.state());
+    real.finish();
+}
+
+/// Cancel while the model speaks.
+pub fn a_cancel_stops_the_stream(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    let mut said = real.world.start(&["say", "SAY begin\nHOLD gate\nSAY never said"]);
+    said.wait_for_line(|line| line.contains("begin"));
+    real.world.ok(&["cancel", TASK]);
+    let turn = real.ended_turn(2);
+    assert_eq!(turn["outcome"], "cancelled", "{turn:#}{}", real.state());
+    real.model.wait_for_hang_up("gate");
+    drop(said);
+    recalls(&real, &before);
+    assert_eq!(real.times_said("never said"), 0, "{}", real.state());
+    real.finish();
+}
+
+/// A command that says that it runs and then never ends.
+struct HangingTool {
+    started: std::path::PathBuf,
+}
+
+impl HangingTool {
+    fn of(real: &Real) -> Self {
+        let made = real.world.shell("mkfifo started.fifo hanging.fifo").output().expect("bash runs");
+        assert!(made.status.success(), "{made:?}");
+        Self { started: real.world.project.join("started.fifo") }
+    }
+
+    const COMMAND: &str = "echo started > started.fifo; cat hanging.fifo";
+
+    /// Waits until the command runs.
+    fn wait(&self) {
+        let path = self.started.clone();
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            let read = std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text));
+            let _ = sender.send(read.map(|_| text));
+        });
+        let text = receiver.recv_timeout(PATIENCE).expect("the tool starts").expect("it says so");
+        assert_eq!(text, "started\n");
+    }
+}
+
+/// A turn whose tool runs and does not end.
+fn hang_in_a_tool(real: &Real) {
+    let tool = HangingTool::of(real);
+    real.say_detached(&format!("ESCALATE {}\nSAY never said", HangingTool::COMMAND));
+    real.approve();
+    tool.wait();
+}
+
+/// Cancel while a tool runs.
+pub fn a_cancel_stops_the_tool(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    hang_in_a_tool(&real);
+    real.world.ok(&["cancel", TASK]);
+    let turn = real.ended_turn(2);
+    assert_eq!(turn["outcome"], "cancelled", "{turn:#}{}", real.state());
+    recalls(&real, &before);
+    assert_eq!(real.times_said("never said"), 0, "{}", real.state());
+    real.finish();
+}
+
+/// `kill -9` of the agent's own process, which is the keeper's child.
+fn kill_agent(real: &Real) {
+    let keepers = real.world.keepers();
+    assert_eq!(keepers.len(), 1, "one process carries the session");
+    let agents = processes::children(keepers[0]);
+    assert_eq!(agents.len(), 1, "{:?}", agents.iter().map(|pid| processes::command_line(*pid)).collect::<Vec<_>>());
+    assert!(kill_and_wait(agents[0], Signal::KILL), "the agent was running");
+}
+
+/// The turn is interrupted, the session parked with a reason, and the next process of the same session goes on.
+fn goes_on_after_a_crash(real: &Real, before: &Value) {
+    let turn = real.ended_turn(2);
+    assert_eq!(turn["outcome"], "interrupted", "{turn:#}{}", real.state());
+    let asked = real.model.requests_about("never said").len();
+    recalls(real, before);
+    let after = &real.execution()["runtime_session"];
+    assert_eq!(after["epoch"], 2, "{after:#}");
+    let resumed = real.entries_of("runtime_session_resumed");
+    assert_eq!(resumed.len(), 1, "{}", real.state());
+    assert!(resumed[0]["cause"] != Value::Null, "it says why: {}", resumed[0]);
+    let now = real.model.requests_about("never said").len();
+    assert_eq!(now, asked, "what was killed asked the model no more: {}", real.model.summary());
+    assert_eq!(real.times_said("never said"), 0, "{}", real.state());
+}
+
+/// The agent is killed while the model speaks.
+pub fn a_killed_agent_goes_on_with_its_context(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    real.say_detached("SAY begin\nHOLD gate\nSAY never said");
+    real.model.wait_for_hold("gate");
+    kill_agent(&real);
+    real.model.wait_for_hang_up("gate");
+    goes_on_after_a_crash(&real, &before);
+    real.finish();
+}
+
+/// The agent is killed while its tool runs: nothing of the tool may go on.
+pub fn a_killed_agent_takes_its_tools_along(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    hang_in_a_tool(&real);
+    kill_agent(&real);
+    goes_on_after_a_crash(&real, &before);
+    real.finish();
+}
+
+/// The daemon is killed in mid-turn: the turn completes, and everything in it is told once.
+pub fn a_turn_outlives_the_daemon(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    let mut said = real.world.start(&["say", "SAY before the kill\nHOLD gate\nSAY after the kill"]);
+    said.wait_for_line(|line| line.contains("before the kill"));
+    real.world.kill_daemon();
+    real.model.release("gate");
+    said.wait_for_line(|line| line.contains("after the kill"));
+    let ran = said.finish();
+    assert_eq!(ran.code, Some(0), "{ran}{}", real.state());
+    let turn = real.ended_turn(2);
+    assert_eq!(turn["outcome"], "completed", "{turn:#}{}", real.state());
+    for words in ["before the kill", "after the kill"] {
+        assert_eq!(real.times_said(words), 1, "{words}: {}", real.state());
+    }
+    assert_eq!(real.model.requests_about("before the kill").len(), 1, "the prompt was handed on once");
+    assert_eq!(real.execution()["runtime_session"]["epoch"], before["runtime_session"]["epoch"]);
+    recalls(&real, &before);
+    real.finish();
+}
+
+/// The daemon is killed while a permission is pending: the answer reaches the same turn.
+pub fn a_permission_outlives_the_daemon(agent: &Agent) {
+    let Some(real) = Real::new(agent) else { return };
+    real.say_detached("ESCALATE echo ran >> proof.txt\nSAY it is done");
+    let id = real.world.wait_for_approval(TASK);
+    real.world.kill_daemon();
+    real.world.ok(&["approve", &id]);
+    let turn = real.ended_turn(1);
+    assert_eq!(turn["outcome"], "completed", "{turn:#}{}", real.state());
+    let proof = std::fs::read_to_string(real.world.project.join("proof.txt"));
+    assert_eq!(proof.expect("it ran"), "ran\n", "it ran once");
+    assert_eq!(real.times_said("it is done"), 1, "{}", real.state());
+    real.finish();
+}
+
+/// Everything is stopped and comes back: the session is loaded without a doubled history.
+pub fn a_session_is_loaded_without_doubling(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    real.world.ok(&["down", "--all"]);
+    assert_eq!(real.world.keepers(), [0i32; 0], "nothing lives on");
+    recalls(&real, &before);
+    assert_eq!(real.execution()["runtime_session"]["epoch"], 2);
+    assert_eq!(real.entries_of("user_message").len(), 2, "{}", real.state());
+    real.finish();
+}
+
+/// The model answers 500: the turn failed, whatever the agent says, and the next one works.
+pub fn a_failing_model_fails_the_turn(agent: &Agent) {
+    fails(agent, "FAIL 500", "turn_failed");
+}
+
+/// The model answers 429: the turn failed for a limit.
+pub fn a_limiting_model_limits_the_turn(agent: &Agent) {
+    fails(agent, "FAIL 429", agent.limited_code);
+}
+
+fn fails(agent: &Agent, script: &str, code: &str) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    real.say_detached(script);
+    let turn = real.ended_turn(2);
+    assert_eq!(turn["outcome"], "failed", "{turn:#}{}", real.state());
+    assert_eq!(turn["code"], code, "{turn:#}{}", real.state());
+    recalls(&real, &before);
+    real.finish();
+}
