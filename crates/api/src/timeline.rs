@@ -157,6 +157,13 @@ pub enum EntryBody {
         /// Whom it waits for, in words.
         behind: String,
     },
+    /// Nothing was heard of a turn for a long time.
+    TurnStalled {
+        /// Which.
+        turn: Uuid,
+        /// For how long.
+        silent_secs: u64,
+    },
     /// A turn got the workspace.
     TurnCleared {
         /// Which.
@@ -205,6 +212,13 @@ pub enum EntryBody {
         epoch: u64,
         /// Why there was none.
         cause: ResumeCause,
+    },
+    /// A new daemon found the process alive in the middle of a turn, and reads on where the last one stopped.
+    RuntimeSessionReattached {
+        /// Which.
+        runtime_session: Uuid,
+        /// Which of its processes.
+        epoch: u64,
     },
     /// The agent answers.
     RuntimeSessionOpened {

@@ -147,6 +147,10 @@ fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
         EntryBody::RuntimeSessionResumed { cause, .. } => {
             format!("the agent's session is resumed ({cause})")
         }
+        EntryBody::RuntimeSessionReattached { .. } => "a new daemon goes on with the running turn".to_owned(),
+        EntryBody::TurnStalled { silent_secs, .. } => {
+            format!("the agent has not been heard of for {} min; tl cancel stops it", silent_secs.div_ceil(60))
+        }
         EntryBody::RuntimeSessionParked { cause, .. } => {
             format!("the agent's session is parked: {}", safe_line(cause))
         }

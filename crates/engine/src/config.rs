@@ -24,6 +24,8 @@ pub struct Config {
     pub initialize_timeout: Duration,
     /// The longest line that an agent may write.
     pub max_frame_bytes: u64,
+    /// A turn of which nothing is heard for this long is shown as stalled.
+    pub stall_after: Duration,
     /// A process that has nothing to do goes after this long.
     pub park_after: Duration,
     /// How many processes there may be before one that rests has to go.
@@ -93,6 +95,7 @@ struct File {
     default_agent: Option<String>,
     initialize_timeout_secs: Option<u64>,
     max_frame_bytes: Option<u64>,
+    stall_after_secs: Option<u64>,
     park_after_secs: Option<u64>,
     max_live_sessions: Option<usize>,
     agents: BTreeMap<String, Profile>,
@@ -165,6 +168,7 @@ impl Config {
             env_files: file.env_file.into_iter().collect(),
             initialize_timeout: Duration::from_secs(file.initialize_timeout_secs.unwrap_or(60)),
             max_frame_bytes: file.max_frame_bytes.unwrap_or(64 << 20),
+            stall_after: Duration::from_secs(file.stall_after_secs.unwrap_or(10 * 60)),
             park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
         };

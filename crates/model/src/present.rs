@@ -10,7 +10,11 @@ pub fn glance(task: &Task) -> String {
     let agent = task.primary().map_or("the agent", |execution| execution.agent.as_str());
     let asked = task.approvals.pending.first().map(|pending| pending.approval.ask.title.as_str());
     let said = task.primary().map(|execution| execution.past.last_said.as_str()).unwrap_or_default();
-    let text = line(agent, task.lifecycle, &task.activity(), asked, said);
+    let stalled = task.executions.iter().find_map(|execution| execution.active.as_ref()?.silent_secs);
+    let text = match (stalled, task.activity()) {
+        (Some(secs), Activity::Working) => format!("{agent} has not been heard of for {} min", secs.div_ceil(60)),
+        (_, activity) => line(agent, task.lifecycle, &activity, asked, said),
+    };
     if task.key.is_empty() { text } else { format!("{}: {text}", task.key) }
 }
 

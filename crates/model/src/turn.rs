@@ -22,6 +22,9 @@ pub struct ActiveTurn {
     pub started_at: Option<Timestamp>,
     /// The person asked for it to stop.
     pub stopping: Option<StopWish>,
+    /// Nothing was heard of it for so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_secs: Option<u64>,
 }
 
 /// How far a turn is. The prompt is handed on in [`TurnStage::Running`] and nowhere else.

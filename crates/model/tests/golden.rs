@@ -131,6 +131,8 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
         tree: CheckpointTree::Taken { oid: "0a".into() },
     };
     world.tell(task, TaskCommand::KeepCheckpoint { checkpoint }).expect("kept");
+    world.report(task, Report::Reattached).expect("current");
+    world.report(task, Report::Stalled { turn, silent_secs: 600 }).expect("current");
     world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current");
     world.follow_up(task, "go on");
     world.report(task, open_failed(NativeFate::Gone)).expect("current");
@@ -228,6 +230,8 @@ fn the_goldens_cover_every_event_of_the_model() {
         "turn_held",
         "turn_cleared",
         "turn_started",
+        "turn_stalled",
+        "runtime_session_reattached",
         "turn_stop_requested",
         "turn_ended",
         "runtime_session_started",

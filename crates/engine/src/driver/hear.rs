@@ -1,5 +1,6 @@
 //! What an agent says becomes reports to its task. Durable ones are committed together with the mark.
 
+use throughline_acp::assembler::Phase;
 use throughline_acp::happening::{
     FailureKind, Happening, Initialized, OpenFailure, PermissionRequest, SessionSettings, TurnFailure,
 };
@@ -13,6 +14,7 @@ use throughline_model::ids::{ApprovalId, Id as _, ItemId, TurnId};
 use throughline_model::runtime_session::{Failure, RuntimeDescription, SettingChange};
 use throughline_model::task::{NativeFate, Report, TurnAnswer};
 use throughline_model::turn::Usage;
+use tokio::time::Instant;
 
 use super::link::{Link, Parcel};
 use super::{Driver, Shared, mark_of};
@@ -62,6 +64,8 @@ impl Driver {
     async fn frame(&mut self, start: u64, end: u64, line: &[u8]) {
         let Some(link) = self.link.as_mut() else { return };
         let happenings = link.assembler.feed(start, end, line);
+        let running = matches!(link.assembler.phase(), Phase::Turn(_));
+        link.stalls_at = running.then(|| Instant::now() + self.shared.config.stall_after);
         self.take(happenings).await;
     }
 

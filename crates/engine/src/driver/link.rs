@@ -32,6 +32,8 @@ pub(super) struct Link {
     outgoing: mpsc::UnboundedSender<Parcel>,
     /// When the agent has to be open; none once it is.
     pub(super) deadline: Option<Instant>,
+    /// When a turn that runs counts as stalled; none while none runs, or once it was said.
+    pub(super) stalls_at: Option<Instant>,
     pub(super) opening: Opening,
     /// What the agent last said of its context and cost.
     pub(super) usage: Usage,
@@ -79,6 +81,7 @@ impl Link {
             assembler,
             outgoing,
             deadline: None,
+            stalls_at: None,
             opening: Opening::default(),
             usage: Usage::default(),
             acknowledged,

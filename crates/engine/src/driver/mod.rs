@@ -245,6 +245,7 @@ enum Next {
     Perform(Order),
     Heard(Option<Result<throughline_keeper::client::Happening, throughline_keeper::client::ReadError>>),
     Overdue,
+    Stalled,
     Stop,
 }
 
@@ -256,6 +257,7 @@ impl Driver {
                 Next::Perform(order) => self.perform(order).await,
                 Next::Heard(heard) => self.heard(heard).await,
                 Next::Overdue => self.overdue().await,
+                Next::Stalled => self.stalled().await,
                 Next::Stop => break,
             }
             if self.link.is_none() && self.retire() {
@@ -273,14 +275,16 @@ impl Driver {
                 () = stop.cancelled() => Next::Stop,
             };
         };
-        let deadline = link.deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+        let alarm = link.deadline.or(link.stalls_at);
         let opening = link.deadline.is_some();
+        let late = if opening { Next::Overdue } else { Next::Stalled };
+        let due = alarm.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
         tokio::select! {
             biased;
             () = stop.cancelled() => Next::Stop,
             order = self.mailbox.recv() => order.map_or(Next::Stop, Next::Perform),
             heard = link.reader.next() => Next::Heard(heard),
-            () = tokio::time::sleep_until(deadline), if opening => Next::Overdue,
+            () = tokio::time::sleep_until(due), if alarm.is_some() => late,
         }
     }
 

@@ -10,6 +10,7 @@ use throughline_model::effect::Process;
 use throughline_model::ids::TurnId;
 use throughline_model::runtime_session::{Capabilities, RuntimeSession};
 use throughline_model::turn::TurnStage;
+use tokio::time::Instant;
 
 use super::Driver;
 use super::link::Parcel;
@@ -33,11 +34,13 @@ impl Driver {
                 return self.shared.in_hand.release(&key);
             }
         };
+        let stalls_at = Instant::now() + self.shared.config.stall_after;
         let Some(link) = self.link_to(process) else {
             // Its process is being attached, or has just died; either way the effect is performed again or settled.
             return self.shared.in_hand.release(&key);
         };
         let open = link.assembler.begin_turn(turn);
+        link.stalls_at = Some(stalls_at);
         link.send(Parcel::Activity(Activity::Busy));
         let frame = outgoing::prompt(turn, &spoken.native, &spoken.blocks);
         link.send(Parcel::Frame { frame, key: Some(key), turn: Some(turn) });

@@ -141,6 +141,11 @@ impl Driver {
             link.opening.agent.clone_from(&carried.agent);
             link.frame(outgoing::initialize(env!("CARGO_PKG_VERSION"), &Quirks::default()));
         }
+        if let Some(turn) = carried.running {
+            link.stalls_at = Some(Instant::now() + self.shared.config.stall_after);
+            tracing::info!(?process, %turn, "a running turn goes on");
+            let _ = self.shared.report(process, vec![Report::Reattached], Request::default()).await;
+        }
         self.shared.processes().insert(process.session, process);
         metrics::gauge!("throughline_live_processes").set(self.shared.processes().len() as f64);
         self.link = Some(link);
@@ -219,6 +224,20 @@ impl Driver {
             ),
         };
         self.open_failed(process, failure, NativeFate::Kept).await;
+    }
+
+    /// Nothing was heard of the running turn for too long. Who waits for a person is not stalled.
+    pub(super) async fn stalled(&mut self) {
+        let Some(link) = self.link.as_mut() else { return };
+        let process = link.process;
+        link.stalls_at = None;
+        let silent_secs = self.shared.config.stall_after.as_secs();
+        let state = self.shared.core.task(process.task).await;
+        let waits = state.is_ok_and(|state| state.task().is_some_and(|task| !task.approvals.pending.is_empty()));
+        let running = self.carried(process).await.ok().flatten().and_then(|carried| carried.running);
+        if let (Some(turn), false) = (running, waits) {
+            let _ = self.shared.report(process, vec![Report::Stalled { turn, silent_secs }], Request::default()).await;
+        }
     }
 
     /// Ends a process and its tree, confirms that it is gone, and removes what its keeper left.

@@ -235,6 +235,15 @@ pub enum Report {
         /// What is known, in words.
         cause: String,
     },
+    /// A new daemon reads on where the last one stopped.
+    Reattached,
+    /// Nothing was heard of the turn for so long.
+    Stalled {
+        /// Which turn.
+        turn: TurnId,
+        /// For how long.
+        silent_secs: u64,
+    },
     /// The process ended.
     Exited {
         /// How, in words.

@@ -86,6 +86,8 @@ impl Draft {
             Report::TurnAnswered { turn, answer, usage } => self.answered(turn, answer, usage),
             Report::PromptFailed { turn, failure } => self.prompt_failed(turn, failure),
             Report::PromptUnknown { turn, cause } => self.prompt_unknown(turn, cause),
+            Report::Reattached => self.reattached(session, epoch),
+            Report::Stalled { turn, silent_secs } => self.stalled(turn, silent_secs),
             Report::Exited { cause } => self.exited(session, cause),
         }
         Ok(())

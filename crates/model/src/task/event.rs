@@ -142,6 +142,13 @@ pub enum TaskEvent {
         /// In which of its processes.
         epoch: u64,
     },
+    /// Nothing was heard of a turn for a long time.
+    TurnStalled {
+        /// Which.
+        turn: TurnId,
+        /// For how long.
+        silent_secs: u64,
+    },
     /// The person wants it to stop.
     TurnStopRequested {
         /// Which.
@@ -180,6 +187,13 @@ pub enum TaskEvent {
         epoch: u64,
         /// Why there was none.
         cause: ResumeCause,
+    },
+    /// A new daemon found the process alive in the middle of a turn, and reads on where the last one stopped.
+    RuntimeSessionReattached {
+        /// Which.
+        session: RuntimeSessionId,
+        /// Which of its processes.
+        epoch: u64,
     },
     /// The agent answers.
     RuntimeSessionOpened {

@@ -75,6 +75,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
         | TaskEvent::TurnStarted { .. }
+        | TaskEvent::TurnStalled { .. }
         | TaskEvent::TurnStopRequested { .. }
         | TaskEvent::TurnEnded { .. } => apply_turn(task, event, at),
         TaskEvent::RuntimeSessionStarted { .. }
@@ -84,7 +85,9 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::RuntimeSessionParked { .. }
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event, at),
-        TaskEvent::TaskCreated { .. } | TaskEvent::CheckpointTaken { .. } => {}
+        TaskEvent::TaskCreated { .. }
+        | TaskEvent::CheckpointTaken { .. }
+        | TaskEvent::RuntimeSessionReattached { .. } => {}
     }
 }
 
@@ -114,6 +117,11 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
             set_stage(task, *turn, TurnStage::Running);
             if let Some(active) = active_mut(task, *turn) {
                 active.started_at = Some(at);
+            }
+        }
+        TaskEvent::TurnStalled { turn, silent_secs } => {
+            if let Some(active) = active_mut(task, *turn) {
+                active.silent_secs = Some(*silent_secs);
             }
         }
         TaskEvent::TurnStopRequested { turn, wish } => {
@@ -204,9 +212,13 @@ fn set_stage(task: &mut Task, turn: TurnId, stage: TurnStage) {
     }
 }
 
-/// Items are not state. Only the last words are, because lists and briefs show them.
+/// Items are not state. Only the last words are, because lists and briefs show them, and that something was heard.
 fn remember(task: &mut Task, execution: ExecutionId, item: &Item) {
-    if let (Some(execution), ItemBody::Message { text, question, .. }) = (task.execution_mut(execution), &item.body) {
+    let Some(execution) = task.execution_mut(execution) else { return };
+    if let Some(active) = &mut execution.active {
+        active.silent_secs = None;
+    }
+    if let ItemBody::Message { text, question, .. } = &item.body {
         execution.past.last_said = one_line(text.head(), REMEMBERED_CHARS);
         execution.past.question = *question;
     }
@@ -242,7 +254,15 @@ impl Execution {
         let input = self.queue.remove(place);
         let stage = TurnStage::AwaitingLease { behind: None };
         self.past.question = false;
-        self.active = Some(ActiveTurn { id: turn, input, stage, requested_at: at, started_at: None, stopping: None });
+        self.active = Some(ActiveTurn {
+            id: turn,
+            input,
+            stage,
+            requested_at: at,
+            started_at: None,
+            stopping: None,
+            silent_secs: None,
+        });
     }
 
     fn finish(&mut self, outcome: &TurnOutcome, at: Timestamp) {

@@ -75,6 +75,8 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::InputWithdrawn { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
+        | TaskEvent::TurnStalled { .. }
+        | TaskEvent::RuntimeSessionReattached { .. }
         | TaskEvent::RuntimeSessionChanged { .. }
         | TaskEvent::ItemRecorded { .. }
         | TaskEvent::PlanRevised { .. }

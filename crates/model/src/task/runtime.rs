@@ -91,6 +91,13 @@ impl Draft {
         }
     }
 
+    /// The lowest rung of the ladder. Without a turn nobody has anything to hear of it.
+    pub(super) fn reattached(&mut self, session: RuntimeSessionId, epoch: u64) {
+        if self.task.execution_of(session).is_some_and(|execution| execution.active.is_some()) {
+            self.emit(TaskEvent::RuntimeSessionReattached { session, epoch });
+        }
+    }
+
     pub(super) fn changed(&mut self, session: RuntimeSessionId, change: SettingChange) {
         let Some(known) = self.task.execution_of(session).and_then(|execution| execution.session.as_ref()) else {
             return;

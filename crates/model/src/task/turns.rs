@@ -194,6 +194,13 @@ impl Draft {
         self.dispatch(execution);
     }
 
+    pub(super) fn stalled(&mut self, turn: TurnId, silent_secs: u64) {
+        let running = self.task.active_turn(turn).is_some_and(|active| active.stage == TurnStage::Running);
+        if running {
+            self.emit(TaskEvent::TurnStalled { turn, silent_secs });
+        }
+    }
+
     pub(super) fn prompt_failed(&mut self, turn: TurnId, failure: Failure) {
         self.end(turn, TurnOutcome::Failed { failure }, Usage::default());
     }

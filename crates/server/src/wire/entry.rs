@@ -65,11 +65,13 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         TaskEvent::TurnRequested { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
+        | TaskEvent::TurnStalled { .. }
         | TaskEvent::TurnStarted { .. }
         | TaskEvent::TurnStopRequested { .. }
         | TaskEvent::TurnEnded { .. } => turn_body(event),
         TaskEvent::RuntimeSessionStarted { .. }
         | TaskEvent::RuntimeSessionResumed { .. }
+        | TaskEvent::RuntimeSessionReattached { .. }
         | TaskEvent::RuntimeSessionOpened { .. }
         | TaskEvent::RuntimeSessionChanged { .. }
         | TaskEvent::RuntimeSessionParked { .. }
@@ -141,6 +143,9 @@ fn turn_body(event: &TaskEvent) -> EntryBody {
         },
         TaskEvent::TurnHeld { turn, behind } => EntryBody::TurnHeld { turn: turn.uuid(), behind: behind.clone() },
         TaskEvent::TurnCleared { turn } => EntryBody::TurnCleared { turn: turn.uuid() },
+        TaskEvent::TurnStalled { turn, silent_secs } => {
+            EntryBody::TurnStalled { turn: turn.uuid(), silent_secs: *silent_secs }
+        }
         TaskEvent::TurnStarted { turn, session, epoch } => {
             EntryBody::TurnStarted { turn: turn.uuid(), runtime_session: session.uuid(), epoch: *epoch }
         }
@@ -177,14 +182,22 @@ fn runtime_body(event: &TaskEvent) -> EntryBody {
             epoch: *epoch,
             cause: task::resume_cause(*cause),
         },
-        TaskEvent::RuntimeSessionOpened { session, epoch, native, description, .. } => EntryBody::RuntimeSessionOpened {
-            runtime_session: session.uuid(),
-            epoch: *epoch,
-            native_id: native.clone(),
-            agent: AgentVersion { name: description.agent.name.clone(), version: description.agent.version.clone() },
-            model: description.model.clone(),
-            mode: description.mode.clone(),
-        },
+        TaskEvent::RuntimeSessionReattached { session, epoch } => {
+            EntryBody::RuntimeSessionReattached { runtime_session: session.uuid(), epoch: *epoch }
+        }
+        TaskEvent::RuntimeSessionOpened { session, epoch, native, description, .. } => {
+            EntryBody::RuntimeSessionOpened {
+                runtime_session: session.uuid(),
+                epoch: *epoch,
+                native_id: native.clone(),
+                agent: AgentVersion {
+                    name: description.agent.name.clone(),
+                    version: description.agent.version.clone(),
+                },
+                model: description.model.clone(),
+                mode: description.mode.clone(),
+            }
+        }
         TaskEvent::RuntimeSessionChanged { session, change } => {
             let (setting, value) = match change {
                 SettingChange::Mode { mode } => ("mode", mode.clone()),
