@@ -20,6 +20,15 @@ pub(crate) fn safe_glance(text: &str, max_chars: usize) -> String {
     safe_line(&throughline_model::content::one_line(text, max_chars)).into_owned()
 }
 
+/// One line of a tool's output: safe, and cut where nobody reads on.
+pub(crate) fn safe_output(line: &str) -> String {
+    const MAX_CHARS: usize = 200;
+    match line.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", safe_line(&line[..end])),
+        None => safe(line).into_owned(),
+    }
+}
+
 /// A text as one word of a shell, quoted where it has to be.
 pub(crate) fn shell_word(text: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+@%=:,".contains(letter);
@@ -85,6 +94,12 @@ mod tests {
         assert_eq!(shell_word("/work/a-b"), "/work/a-b");
         assert_eq!(shell_word("/it's here"), r"'/it'\''s here'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn a_line_of_output_ends_where_nobody_reads_on() {
+        assert_eq!(safe_output("short\tline"), "short\tline");
+        assert_eq!(safe_output(&"é".repeat(300)), format!("{}…", "é".repeat(200)));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::approval_view;
 use crate::moment::clock;
 use crate::output::{Output, Style};
-use crate::safe_text::{safe, safe_glance, safe_line};
+use crate::safe_text::{safe, safe_glance, safe_line, safe_output};
 use crate::turn_view::{end_line, plan_line};
 
 /// How many lines of a tool's output are shown.
@@ -211,7 +211,7 @@ fn tool_call(output: Output, call: &ToolCall) -> String {
     if let Some(result) = &call.output {
         let lines: Vec<&str> = result.text.trim_end().lines().collect();
         for line in lines.iter().take(OUTPUT_LINES) {
-            let line = output.paint(Style::Faint, &safe(line));
+            let line = output.paint(Style::Faint, &safe_output(line));
             text.push_str(&format!("\n  {line}"));
         }
         if lines.len() > OUTPUT_LINES {

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::moment::took;
 use crate::output::{Output, Style};
-use crate::safe_text::{safe, safe_line};
+use crate::safe_text::{safe, safe_line, safe_output};
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 5;
@@ -151,7 +151,7 @@ impl TurnView {
         let lines: Vec<&str> = output.trim_end().lines().collect();
         let mut text = String::new();
         for line in lines.iter().take(OUTPUT_LINES) {
-            text.push_str(&self.faint(&format!("  {}", safe(line))));
+            text.push_str(&self.faint(&format!("  {}", safe_output(line))));
         }
         if lines.len() > OUTPUT_LINES {
             let more = lines.len() - OUTPUT_LINES;

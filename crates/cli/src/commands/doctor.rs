@@ -189,7 +189,14 @@ async fn answers(client: &Client) -> Finding {
 
 async fn store(client: &Client) -> Finding {
     match client.status().await {
-        Ok(status) => Finding::new("store", Verdict::Ok, format!("{} projects", status.projects)),
+        Ok(status) => Finding::new(
+            "store",
+            Verdict::Ok,
+            match status.projects {
+                1 => "it has one project".to_owned(),
+                count => format!("it has {count} projects"),
+            },
+        ),
         Err(error) => Finding::of_failure("store", error.into()),
     }
 }
