@@ -23,7 +23,7 @@ use throughline_model::ids::{
 };
 use throughline_model::input::{QueuedInput, Urgency};
 use throughline_model::item::{Item, ItemBody, ToolCall, ToolStatus};
-use throughline_model::runtime_session::RuntimeDescription;
+use throughline_model::runtime_session::{Parking, RuntimeDescription};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, TaskCommand, TaskSeed};
 use throughline_model::time::{Now, Timestamp};
@@ -174,7 +174,11 @@ impl Daemon {
         let turn = self.state(task).await.executions[0].active.as_ref().unwrap().id;
         self.tell(task, TaskCommand::BeginTurn { turn }).await;
         let session = self.state(task).await.executions[0].session.as_ref().unwrap().id;
-        let report = Report::Opened { native: "native-1".into(), description: Box::new(RuntimeDescription::default()) };
+        let report = Report::Opened {
+            native: "native-1".into(),
+            description: Box::new(RuntimeDescription::default()),
+            parking: Parking::default(),
+        };
         self.tell(task, TaskCommand::Report { session, epoch: 1, report }).await;
         Working { task, key, turn, session }
     }
