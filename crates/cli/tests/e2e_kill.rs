@@ -35,9 +35,12 @@ impl Dice {
     }
 }
 
-/// Kills whatever daemon has the home, again and again, until it is told to stop.
+/// Kills whatever daemon has the home, again and again, until it is told to stop. `tl` gives up on a daemon
+/// that dies at every start, so after a few of those in a row one is let through.
 fn kill_at_random(world: &World, dice: &mut Dice, done: &AtomicBool, kills: &AtomicUsize) {
+    const STARTS_KILLED: usize = 3;
     let max_life_ms = number("TL_MAX_LIFE_MS").unwrap_or(MAX_LIFE_MS);
+    let mut starts_killed = 0;
     while !done.load(Ordering::Relaxed) {
         // tidy: the moment of the kill is what this test varies
         std::thread::sleep(Duration::from_millis(dice.roll(max_life_ms)));
@@ -45,10 +48,21 @@ fn kill_at_random(world: &World, dice: &mut Dice, done: &AtomicBool, kills: &Ato
         let Some(pid) = lock.ok().and_then(|text| text.trim().parse().ok()) else {
             continue;
         };
+        let listens = listens(world, pid);
+        if !listens && starts_killed >= STARTS_KILLED {
+            continue;
+        }
         if is_daemon(pid) && kill_and_wait(pid, Signal::KILL) {
             kills.fetch_add(1, Ordering::Relaxed);
+            starts_killed = if listens { 0 } else { starts_killed + 1 };
         }
     }
+}
+
+/// Whether this daemon came as far as to put up its notice.
+fn listens(world: &World, pid: i32) -> bool {
+    let notice = std::fs::read(world.home.join("daemon.json")).unwrap_or_default();
+    serde_json::from_slice::<serde_json::Value>(&notice).is_ok_and(|notice| notice["pid"] == pid)
 }
 
 /// A process id may have gone to somebody else since it was written down.
