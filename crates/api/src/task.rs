@@ -194,6 +194,9 @@ pub struct ActiveTurn {
     pub started_at: Option<String>,
     /// The person asked for it to stop.
     pub stopping: bool,
+    /// Nothing was heard of it for so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_secs: Option<u64>,
 }
 
 /// A turn that ended.
@@ -253,6 +256,18 @@ pub struct AddExecution {
     /// As what.
     #[serde(default)]
     pub role: Role,
+}
+
+/// What a task goes on with. At least one of the two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SwitchTo {
+    /// Another agent: a new execution takes over, with a brief.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Another model: in the live session if it offers it, else in a new one, with a brief.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// A note to pin to a task.

@@ -118,6 +118,9 @@ fn execution_line(execution: &Execution) -> String {
         if let Some(behind) = &turn.behind {
             let _ = write!(text, " behind {}", safe_line(behind));
         }
+        if let Some(secs) = turn.silent_secs {
+            let _ = write!(text, ", not heard of for {} min", secs.div_ceil(60));
+        }
     } else if let Some(turn) = &execution.last_turn {
         let _ = write!(text, ", last turn {}", end_line(&turn.end));
     }

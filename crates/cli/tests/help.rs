@@ -26,6 +26,7 @@ fn every_command_explains_itself() {
         "reopen",
         "fresh",
         "add",
+        "switch",
         "note",
         "project",
         "agents",

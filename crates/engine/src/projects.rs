@@ -77,7 +77,7 @@ impl Engine {
     ///
     /// # Errors
     /// If there is none.
-    pub(crate) fn agent_name(&self, name: &str) -> Result<String, EngineError> {
+    pub fn agent_name(&self, name: &str) -> Result<String, EngineError> {
         let config = self.config();
         match config.agent(name) {
             Some(agent) => Ok(agent.name.clone()),

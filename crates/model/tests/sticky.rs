@@ -203,6 +203,7 @@ fn another_agent_takes_over_with_a_brief_under_the_same_task() {
     let brief = world.primary(task).handoff.clone().expect("a brief").text;
     assert!(brief.contains("fix routing"), "{brief}");
     world.follow_up(task, "go on");
+    assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::Changed]);
     world.opened(task);
     world.answered(task);
     assert!(world.primary(task).handoff.is_none(), "it is told once");

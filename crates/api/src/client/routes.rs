@@ -12,7 +12,7 @@ use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
 use crate::message::{SendMessage, SentMessage};
 use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
-use crate::task::{AddExecution, PinNote, Task, TaskChange, TaskPage};
+use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
 use crate::{CURSOR, IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
 
@@ -184,6 +184,11 @@ impl Client {
     /// Adds an agent in a role.
     pub async fn add_execution(&self, key: &str, add: &AddExecution) -> Result<TaskChange, ClientError> {
         self.json(Call::post(&format!("/api/v1/tasks/{}/executions", escaped(key))).with_json(add)?).await
+    }
+
+    /// Goes on with another agent or model.
+    pub async fn switch(&self, key: &str, to: &SwitchTo) -> Result<TaskChange, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/switch", escaped(key))).with_json(to)?).await
     }
 
     /// Pins a note.

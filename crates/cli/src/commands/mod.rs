@@ -24,6 +24,7 @@ mod serve;
 mod show;
 mod stand;
 mod status;
+mod switch;
 mod tasks;
 mod up;
 
@@ -69,6 +70,7 @@ enum Command {
     Close(close::Args),
     Reopen(reopen::Args),
     Fresh(fresh::Args),
+    Switch(switch::Args),
     Add(add::Args),
     Note(note::Args),
     Project(project::Args),
@@ -144,6 +146,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Close(args) => client(output, |context| close::run(context, args)),
         Command::Reopen(args) => client(output, |context| reopen::run(context, args)),
         Command::Fresh(args) => client(output, |context| fresh::run(context, args)),
+        Command::Switch(args) => client(output, |context| switch::run(context, args)),
         Command::Add(args) => client(output, |context| add::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),
         Command::Project(args) => client(output, |context| project::run(context, args)),

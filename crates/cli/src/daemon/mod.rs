@@ -25,7 +25,7 @@ const RETRIES: usize = 600;
 const LOOKS_PER_START: usize = 20;
 
 /// How often a daemon may be killed while it starts before that is taken for a fault of its own.
-const MAX_KILLS: usize = 5;
+const MAX_KILLS: usize = 10;
 
 /// How the daemon was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

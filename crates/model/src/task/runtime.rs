@@ -4,6 +4,7 @@
 
 use super::decide::Draft;
 use super::{NativeFate, TaskEvent};
+use crate::execution::{Execution, ExecutionEnd};
 use crate::ids::{ExecutionId, RuntimeSessionId};
 use crate::item::{Item, ItemBody};
 use crate::plan::{Plan, PlanEntry};
@@ -18,6 +19,8 @@ impl Draft {
     pub(super) fn ensure_session(&mut self, execution: ExecutionId) {
         let Some(target) = self.task.execution(execution) else { return };
         let next = target.next_start;
+        let superseded = |other: &Execution| other.ended == Some(ExecutionEnd::Superseded);
+        let took_over = target.primary && self.task.executions.iter().any(superseded);
         match &target.session {
             Some(session) if session.has_process() => {}
             Some(session) if session.phase == RuntimePhase::Parked => {
@@ -30,6 +33,7 @@ impl Draft {
             }
             Some(_) | None => {
                 let reason = match &target.session {
+                    None if took_over => StartReason::Changed,
                     None => StartReason::FirstUse,
                     Some(_) => next.reason,
                 };

@@ -6,7 +6,7 @@ use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use throughline_api::task::{AddExecution, PinNote, Task, TaskChange, TaskPage, TaskSummary};
+use throughline_api::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage, TaskSummary};
 use throughline_model::command::Command;
 use throughline_model::event::Seq;
 use throughline_model::ids::{ExecutionId, Id as _, ProjectId};
@@ -163,7 +163,7 @@ pub(super) async fn reopen(
     change(&app, caller, &key, TaskCommand::Reopen).await
 }
 
-/// Drops the provider's context: the next message starts a new runtime session with a handoff.
+/// Drops the provider's context: the next message starts a new runtime session that knows nothing of the old one.
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/fresh", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),
     responses((status = 200, description = "The next message starts anew", body = TaskChange)))]
@@ -187,15 +187,32 @@ pub(super) async fn add_execution(
 ) -> Result<axum::Json<TaskChange>, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
     let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &key))?;
-    let config = app.engine.config();
-    let Some(agent) = config.agent(&add.agent).map(|agent| agent.name.clone()) else {
-        let known = config.agents.iter().map(|agent| agent.name.clone()).collect();
-        return Err(throughline_engine::EngineError::UnknownAgent { name: add.agent, known }.into());
-    };
+    let agent = app.engine.agent_name(&add.agent)?;
     // Derived, so that two who add the same at the same moment add one.
     let execution =
         ExecutionId::derive(row.id.uuid(), &format!("added:{}:{agent}:{}", task.executions.len(), add.role.word()));
     change(&app, caller, &key, TaskCommand::AddExecution { execution, agent, role: wire::role_of(add.role) }).await
+}
+
+/// Goes on with another agent, which takes over with a brief, or with another model.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/switch", tag = "tasks", request_body = SwitchTo,
+    params(("key" = String, Path, description = "The task's key or id")),
+    responses((status = 200, description = "The next message goes there", body = TaskChange)))]
+pub(super) async fn switch(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+    Json(to): Json<SwitchTo>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
+    if to.agent.is_none() && to.model.is_none() {
+        return Err(Refusal::invalid("invalid_body", "neither an agent nor a model is named"));
+    }
+    let row = app.row_for(caller.person, &key).await?;
+    let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &key))?;
+    let agent = to.agent.map(|agent| app.engine.agent_name(&agent)).transpose()?;
+    let name = format!("switched:{}:{}", task.executions.len(), agent.as_deref().unwrap_or_default());
+    let execution = ExecutionId::derive(row.id.uuid(), &name);
+    change(&app, caller, &key, TaskCommand::Switch { execution, agent, model: to.model }).await
 }
 
 /// Pins a note: it is part of every handoff.

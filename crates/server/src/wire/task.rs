@@ -114,6 +114,7 @@ fn active_turn(turn: &ActiveTurn) -> api::ActiveTurn {
         requested_at: moment(turn.requested_at),
         started_at: turn.started_at.map(moment),
         stopping: turn.stopping.is_some(),
+        silent_secs: turn.silent_secs,
     }
 }
 
