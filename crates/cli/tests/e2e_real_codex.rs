@@ -6,13 +6,8 @@ mod support;
 
 use real_agents::{Agent, Place, Settings};
 
-const CODEX: Agent = Agent {
-    name: "codex",
-    program: "codex-acp",
-    settings,
-    denied_turn: "cancelled",
-    limited_code: "usage_limit",
-};
+const CODEX: Agent =
+    Agent { name: "codex", program: "codex-acp", settings, denied_turn: "cancelled", limited_code: "usage_limit" };
 
 fn settings(place: &Place<'_>) -> Settings {
     let config = format!(

@@ -86,6 +86,9 @@ impl Tool {
     }
 }
 
+/// The line with which a message of the user begins anew.
+const NOW: &str = "NOW";
+
 /// The parts of a conversation, as they are read from the oldest to the newest.
 #[derive(Default)]
 pub(super) struct Turns {
@@ -94,11 +97,19 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// The user said something; what agents say in the user's name is left out.
+    /// The user said something; what agents say in the user's name is left out. Some agents make one message
+    /// of those that got no answer: a line [`NOW`] parts them again.
     pub(super) fn said(&mut self, text: &str) {
         let text = own_words(text);
-        if !text.is_empty() {
-            self.users.push(text);
+        let mut messages = vec![String::new()];
+        for line in text.lines() {
+            match messages.last_mut() {
+                Some(message) if line.trim() != NOW => *message += &format!("{line}\n"),
+                _ => messages.push(String::new()),
+            }
+        }
+        for message in messages.iter().map(|message| message.trim()).filter(|message| !message.is_empty()) {
+            self.users.push(message.to_owned());
             self.results.clear();
         }
     }
@@ -178,6 +189,13 @@ mod tests {
         assert_eq!(own_words("<env x=\"1\">cwd</env>\nSAY a <b> < c"), "SAY a <b> < c");
         assert_eq!(own_words("<system-reminder>x</system-reminder>"), "");
         assert_eq!(own_words("# AGENTS.md instructions"), "");
+    }
+
+    #[test]
+    fn messages_that_were_made_one_are_parted() {
+        let mut turns = Turns::default();
+        turns.said("SAY a\nSAY b\nNOW\nRECALL");
+        assert_eq!(turns.users, ["SAY a\nSAY b", "RECALL"]);
     }
 
     #[test]

@@ -10,10 +10,12 @@ pub(super) fn read(body: &Value) -> (Turns, Vec<Tool>) {
     let mut turns = Turns::default();
     for content in list(body, "contents").iter().filter(|content| content["role"] != "model") {
         let parts = list(content, "parts");
-        let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
         let mut results = parts.iter().filter_map(|part| part.get("functionResponse")).peekable();
         if results.peek().is_none() {
-            turns.said(&texts.join("\n"));
+            // Messages that got no answer stand side by side in one.
+            for text in parts.iter().filter_map(|part| part["text"].as_str()) {
+                turns.said(text);
+            }
         }
         for result in results {
             turns.answered(&result["response"]);

@@ -16,8 +16,10 @@ pub(super) fn read(body: &Value) -> (Turns, Vec<Tool>) {
         for result in blocks.iter().filter(|block| block["type"] == "tool_result") {
             turns.answered(&result["content"]);
         }
-        let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-        turns.said(&texts.join("\n"));
+        // Messages that got no answer stand side by side in one.
+        for text in blocks.iter().filter_map(|block| block["text"].as_str()) {
+            turns.said(text);
+        }
     }
     let tools = list(body, "tools").iter().filter_map(Tool::read).collect();
     (turns, tools)

@@ -13,6 +13,7 @@
 //! | `RUN command` | has the agent's shell tool run it; the lines below follow its result |
 //! | `ESCALATE command` | the same, asking for more rights than the agent's sandbox gives |
 //! | `RECALL` | lists the user's earlier messages of this conversation, as the request has them |
+//! | `NOW` | the message begins here: what is above came before, and the agent has only put it in front |
 //! | `FAIL status` | the request fails with this HTTP status |
 //!
 //! Without such a line it says *Understood.*, or what the last tool said. A request for a title or the like

@@ -1,0 +1,43 @@
+//! Claude Code, through claude-agent-acp, against the scripted model.
+
+#[macro_use]
+mod real_agents;
+mod support;
+
+use real_agents::{Agent, Place, Settings};
+
+const CLAUDE: Agent = Agent {
+    name: "claude-code",
+    program: "claude-agent-acp",
+    settings,
+    denied_turn: "completed",
+    limited_code: "usage_limit",
+};
+
+fn settings(place: &Place<'_>) -> Settings {
+    let env = vec![
+        ("ANTHROPIC_BASE_URL", place.model.to_owned()),
+        ("ANTHROPIC_API_KEY", "none".into()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+        ("DISABLE_TELEMETRY", "1".into()),
+        ("DISABLE_AUTOUPDATER", "1".into()),
+        ("DISABLE_ERROR_REPORTING", "1".into()),
+        ("CLAUDE_CODE_MAX_RETRIES", "1".into()),
+    ];
+    Settings { env, ..Settings::default() }
+}
+
+stories!(CLAUDE =>
+    a_follow_up_has_the_context,
+    a_yes_runs_the_command,
+    a_no_keeps_it_from_running,
+    a_cancel_stops_the_stream,
+    a_cancel_stops_the_tool,
+    a_killed_agent_goes_on_with_its_context,
+    a_killed_agent_takes_its_tools_along,
+    a_turn_outlives_the_daemon,
+    a_permission_outlives_the_daemon,
+    a_session_is_loaded_without_doubling,
+    a_failing_model_fails_the_turn,
+    a_limiting_model_limits_the_turn,
+);
