@@ -29,21 +29,11 @@ const CONVERSATION: &str = "bench";
 /// The one project of a benchmark, and the agent of this crate.
 pub(crate) const NAME: &str = "bench";
 
-/// Builds `tl` with the profile that this program was built with.
-pub(crate) fn build_tl() -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let folder = own_folder()?;
-    let profile = match folder.file_name().and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev",
-        Some(name) => name,
-    };
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-    let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--package", "throughline-cli", "--profile", profile, "--manifest-path"]);
-    // A target folder of its own, where cargo was told one, is in the environment.
-    let status = build.arg(manifest).stdin(Stdio::null()).status().context("cargo could not be started")?;
-    ensure!(status.success(), "tl could not be built");
-    ensure!(tl()?.is_file(), "there is no tl beside {}", folder.display());
+/// Makes sure that there is a `tl` of the same build. `cargo xtask bench` builds both in one call, because cargo chooses
+/// features per call: with two calls each would rebuild what the other one made.
+pub(crate) fn find_tl() -> Result<()> {
+    let tl = tl()?;
+    ensure!(tl.is_file(), "{} is not there: run `cargo xtask bench`, which builds it", tl.display());
     Ok(())
 }
 

@@ -137,7 +137,7 @@ fn benchmarks(cli: &Cli) -> Result<ExitCode> {
     let size = if cli.smoke { Size::Smoke } else { Size::Full };
     let names = if cli.names.is_empty() { Name::value_variants() } else { &cli.names };
     if names != [Name::Appends] {
-        daemon::build_tl()?;
+        daemon::find_tl()?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let figures = runtime.block_on(run_all(names, size))?;

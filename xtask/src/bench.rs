@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::Verdict;
 use crate::run::{Call, Exit};
@@ -26,34 +26,60 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, root: &Path) -> Result<Verdict> {
-    Ok(match call(args).run(root)? {
+    // One call for both programs: cargo chooses features per call, and two calls would undo each other's work.
+    if build(args).run(root)? == Exit::Failed {
+        return Ok(Verdict::Findings);
+    }
+    let metadata = Call::cargo(&["metadata", "--no-deps", "--format-version", "1"]).output(root)?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let target = metadata["target_directory"].as_str().context("cargo does not say where it builds")?;
+    Ok(match measure(args, Path::new(target)).run(root)? {
         Exit::Ok => Verdict::Clean,
         Exit::Failed => Verdict::Findings,
     })
 }
 
-fn call(args: &Args) -> Call {
-    let mut words = vec!["run", "--quiet", "--package", "throughline-bench"];
-    if !args.smoke {
-        words.extend(["--profile", "quick"]);
+fn build(args: &Args) -> Call {
+    if args.smoke {
+        // The same features as the tests, so that nothing is compiled twice.
+        return Call::cargo(&["build", "--quiet", "--workspace", "--bins"]);
     }
-    words.push("--");
+    let packages = ["--package", "throughline-cli", "--package", "throughline-bench"];
+    Call::cargo(&[&["build", "--profile", "quick"], &packages[..]].concat())
+}
+
+fn measure(args: &Args, target: &Path) -> Call {
+    let folder = if args.smoke { "debug" } else { "quick" };
+    let program = target.join(folder).join("throughline-bench").display().to_string();
     let flags = [(args.smoke, "--smoke"), (args.json, "--json"), (args.strict, "--strict")];
-    words.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag));
-    words.extend(args.names.iter().map(String::as_str));
-    Call::cargo(&words)
+    let given = flags.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag);
+    let words: Vec<&str> = given.chain(args.names.iter().map(String::as_str)).collect();
+    Call::program(&program, &words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shown(args: &Args) -> [String; 2] {
+        [build(args).shown(), measure(args, Path::new("/target")).shown()]
+    }
+
     #[test]
-    fn figures_are_taken_from_an_optimised_build_and_smoke_from_the_tests_own() {
+    fn figures_are_taken_from_an_optimised_build() {
         let args = Args { names: vec!["open".into(), "list".into()], json: true, ..Args::default() };
-        let shown = call(&args).shown();
-        assert_eq!(shown, "cargo run --quiet --package throughline-bench --profile quick -- --json open list");
-        let smoke = call(&Args { smoke: true, ..Args::default() }).shown();
-        assert_eq!(smoke, "cargo run --quiet --package throughline-bench -- --smoke");
+        assert_eq!(
+            shown(&args),
+            [
+                "cargo build --profile quick --package throughline-cli --package throughline-bench",
+                "throughline-bench --json open list",
+            ]
+        );
+    }
+
+    #[test]
+    fn smoke_takes_the_build_that_the_tests_made() {
+        let args = Args { smoke: true, ..Args::default() };
+        assert_eq!(shown(&args), ["cargo build --quiet --workspace --bins", "throughline-bench --smoke"]);
     }
 }
