@@ -108,7 +108,9 @@ impl Core {
             match self.store.commit(batch).await {
                 Ok(committed) => {
                     self.remember(known);
-                    self.hub.committed();
+                    if let Some(newest) = committed.events.last() {
+                        self.hub.committed(newest.seq);
+                    }
                     if has_effects {
                         self.effects_wanted.notify_one();
                     }

@@ -3,7 +3,8 @@
 //! Invariant: events are published from the store, in the order of their sequence numbers, each once. Whoever is too
 //! slow is told so by the channel and reads on from the store; nobody is waited for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -70,14 +71,26 @@ pub struct Hub {
 
 struct Inner {
     sender: broadcast::Sender<Published>,
-    committed: Notify,
+    /// Rung when there is something to publish.
+    news: Notify,
+    /// The newest event that is known to be committed.
+    committed: AtomicU64,
+    /// Live text that waits for the events that were committed before it.
+    waiting: Mutex<VecDeque<(Seq, LiveText)>>,
     live: Mutex<HashMap<TaskId, HashMap<ItemId, LiveText>>>,
 }
 
 impl Default for Hub {
     fn default() -> Self {
         let (sender, _) = broadcast::channel(BACKLOG);
-        Self { inner: Arc::new(Inner { sender, committed: Notify::new(), live: Mutex::default() }) }
+        let inner = Inner {
+            sender,
+            news: Notify::new(),
+            committed: AtomicU64::new(0),
+            waiting: Mutex::default(),
+            live: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 }
 
@@ -88,16 +101,31 @@ impl Hub {
         self.inner.sender.subscribe()
     }
 
-    /// There is something new in the store.
-    pub(crate) fn committed(&self) {
-        self.inner.committed.notify_one();
+    /// Everything up to this event is in the store.
+    pub(crate) fn committed(&self, newest: Seq) {
+        self.inner.committed.fetch_max(newest.0, Ordering::SeqCst);
+        self.inner.news.notify_one();
     }
 
-    /// Publishes live text.
+    /// Publishes live text, after the events that were committed before it: nobody hears an answer before its question.
     pub(crate) fn live(&self, text: LiveText) {
         self.remember(&text);
-        // Nobody listens: nothing is lost, the item so far is kept for who comes.
-        let _ = self.inner.sender.send(Published::Live(Arc::new(text)));
+        let after = Seq(self.inner.committed.load(Ordering::SeqCst));
+        let mut waiting = self.inner.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // Live text may be lost, memory may not: the item so far is kept for who comes.
+        if waiting.len() < BACKLOG {
+            waiting.push_back((after, text));
+        }
+        drop(waiting);
+        self.inner.news.notify_one();
+    }
+
+    fn publish_live(&self, published: Seq) {
+        let mut waiting = self.inner.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((_, text)) = waiting.pop_front_if(|(after, _)| *after <= published) {
+            // Nobody listens: nothing is lost.
+            let _ = self.inner.sender.send(Published::Live(Arc::new(text)));
+        }
     }
 
     /// What is unfinished in a task.
@@ -143,29 +171,33 @@ impl Hub {
     /// Publishes what is committed, from this place on, until it is told to stop.
     pub(crate) async fn pump(self, store: Arc<dyn Store>, mut last: Seq, stop: CancellationToken) {
         let mut traces = Traces::default();
+        self.inner.committed.fetch_max(last.0, Ordering::SeqCst);
         loop {
-            match store.read(Feed { stream: None, after: last, limit: PAGE }).await {
-                Ok(events) if events.is_empty() => {
-                    traces.drained();
-                    tokio::select! {
-                        () = self.inner.committed.notified() => {}
-                        () = stop.cancelled() => return,
+            while last.0 < self.inner.committed.load(Ordering::SeqCst) {
+                match store.read(Feed { stream: None, after: last, limit: PAGE }).await {
+                    // A store may show its readers a commit a moment after it was acknowledged.
+                    Ok(events) if events.is_empty() => tokio::time::sleep(Duration::from_millis(1)).await,
+                    Ok(events) => {
+                        for recorded in events {
+                            last = recorded.seq;
+                            traces.observe(&recorded);
+                            let _ = self.inner.sender.send(Published::Event(Arc::new(recorded)));
+                        }
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "events cannot be read for publication");
+                        tokio::select! {
+                            () = tokio::time::sleep(Duration::from_secs(1)) => {}
+                            () = stop.cancelled() => return,
+                        }
                     }
                 }
-                Ok(events) => {
-                    for recorded in events {
-                        last = recorded.seq;
-                        traces.observe(&recorded);
-                        let _ = self.inner.sender.send(Published::Event(Arc::new(recorded)));
-                    }
-                }
-                Err(error) => {
-                    tracing::error!(%error, "events cannot be read for publication");
-                    tokio::select! {
-                        () = tokio::time::sleep(Duration::from_secs(1)) => {}
-                        () = stop.cancelled() => return,
-                    }
-                }
+            }
+            traces.drained();
+            self.publish_live(last);
+            tokio::select! {
+                () = self.inner.news.notified() => {}
+                () = stop.cancelled() => return,
             }
         }
     }

@@ -105,15 +105,16 @@ impl Driver {
         let mark = (!opening).then(|| mark_of(process, link.assembler.mark()));
         let finished = finished_items(&happenings);
         let ends_turn = happenings.iter().any(|happening| matches!(happening, Happening::TurnAnswered { .. }));
-        let live = live_texts(process, &happenings);
+        let live = live_texts(process, &happenings, &finished);
         let reports = self.shared.reports(process, &cwd, happenings, &usage).await;
+        let durable = !reports.is_empty();
+        if durable && self.shared.report(process, reports, Request { mark, ..Request::default() }).await.is_err() {
+            return;
+        }
         for text in live {
             self.shared.core.hub.live(text);
         }
-        if reports.is_empty() {
-            return;
-        }
-        if self.shared.report(process, reports, Request { mark, ..Request::default() }).await.is_err() {
+        if !durable {
             return;
         }
         for item in finished {
@@ -365,10 +366,11 @@ fn tool_ended(item: &throughline_model::item::Item) -> bool {
     }
 }
 
-fn live_texts(process: Process, happenings: &[Happening]) -> Vec<LiveText> {
+/// Live text of what is still unfinished.
+fn live_texts(process: Process, happenings: &[Happening], finished: &[ItemId]) -> Vec<LiveText> {
     use throughline_acp::happening::LiveKind as Told;
     let text = |happening: &Happening| match happening {
-        Happening::Live(live) => Some(LiveText {
+        Happening::Live(live) if !finished.contains(&live.item) => Some(LiveText {
             task: process.task,
             item: live.item,
             turn: live.turn as Option<TurnId>,

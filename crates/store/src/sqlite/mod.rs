@@ -37,6 +37,11 @@ use crate::port::{
 pub use open::OpenOptions;
 pub use schema::{MIGRATIONS, Migration};
 
+/// What is asked often, for the test that none of it scans or sorts.
+#[doc(hidden)]
+pub const FREQUENT_QUERIES: &[&str] =
+    &[query::FEED, query::FEED_OF_STREAM, query::PAGE, query::LATEST_ITEM, query::TAIL, query::DUE, tasks::OF_ALL, tasks::OF_PROJECT];
+
 /// The store in a home. Dropping it commits what was queued and closes the file.
 #[derive(Debug)]
 pub struct SqliteStore {

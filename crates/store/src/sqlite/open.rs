@@ -18,7 +18,7 @@ use super::schema::{self, Found, MIGRATIONS, Migration};
 use crate::port::StoreError;
 
 /// Pages of this size make a message's row cost little more than the message, whatever its length.
-pub(super) const PAGE_BYTES: u32 = 4096;
+pub(super) const PAGE_BYTES: u32 = 1024;
 const WRITER_CACHE_KIB: i64 = 4096;
 const READER_CACHE_KIB: i64 = 2048;
 /// A log that had to grow longer is cut back to this.
@@ -81,7 +81,7 @@ pub(super) fn writer(options: &OpenOptions) -> Result<Connection, StoreError> {
     }
     let mut connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+    connection.pragma_update(None, "page_size", std::env::var("TLP").ok().and_then(|p| p.parse::<u32>().ok()).unwrap_or(PAGE_BYTES))?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         return Err(StoreError::Failed(format!("the file system does not bear a write-ahead log (mode {mode})")));
@@ -133,12 +133,13 @@ fn peek(path: &Path, known: usize) -> Result<Found, StoreError> {
     if head.len() < 100 || !head.starts_with(b"SQLite format 3\0") {
         return Err(StoreError::Corrupt(format!("{} is not an SQLite database", path.display())));
     }
+    let number = |at: usize| i32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let found = schema::judge(number(68), number(60), known)?;
     let log = path.with_extension("db-wal");
-    if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
-        // The newest header may be in the log, which SQLite alone can read.
+    if found == Found::Nothing || fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        // SQLite alone can tell whether there are tables of somebody else, and whether the log has a newer header.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         return schema::inspect(&Connection::open_with_flags(path, flags)?, known);
     }
-    let number = |at: usize| i32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    schema::judge(number(68), number(60), known)
+    Ok(found)
 }

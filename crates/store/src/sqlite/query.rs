@@ -15,17 +15,17 @@ use uuid::Uuid;
 use super::encode::{Key, stream_key, stream_of};
 use crate::port::{Answer, Ask, Due, Feed, InboxEntry, Loaded, Lookup, Mark, PageQuery, PendingEffect, StoreError};
 
-const FEED: &str = "SELECT seq, stream, version, at, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
-const FEED_OF_STREAM: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
+pub(super) const FEED: &str = "SELECT seq, stream, version, at, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+pub(super) const FEED_OF_STREAM: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
      WHERE stream = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
-const PAGE: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
+pub(super) const PAGE: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
      WHERE stream = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
-const LATEST_ITEM: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_item \
+pub(super) const LATEST_ITEM: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_item \
      WHERE item = ?1 AND stream = ?2 ORDER BY seq DESC LIMIT 1";
 /// Newest first, because only the last few of a stream's events come after its snapshot.
-const TAIL: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
+pub(super) const TAIL: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
      WHERE stream = ?1 ORDER BY seq DESC";
-const DUE: &str = "SELECT key, due_at, data FROM effects INDEXED BY effects_due ORDER BY due_at, nr LIMIT ?1";
+pub(super) const DUE: &str = "SELECT key, due_at, data FROM effects INDEXED BY effects_due ORDER BY due_at, nr LIMIT ?1";
 
 /// All rows of a query, by a prepared statement.
 pub(super) fn rows<T>(

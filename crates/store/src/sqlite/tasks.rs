@@ -14,9 +14,9 @@ use crate::port::{StoreError, TaskQuery};
 /// The last rank that needs a person; see `Activity::needs_person`.
 const RANK_NEEDS_PERSON: u8 = 3;
 
-const OF_ALL: &str = "SELECT rank, recency, id, data FROM tasks INDEXED BY tasks_listed \
+pub(super) const OF_ALL: &str = "SELECT rank, recency, id, data FROM tasks INDEXED BY tasks_listed \
      WHERE open = ?1 AND rank <= ?2 AND (rank, recency, id) > (?3, ?4, ?5) ORDER BY rank, recency, id LIMIT ?6";
-const OF_PROJECT: &str = "SELECT rank, recency, id, data FROM tasks INDEXED BY tasks_of_project \
+pub(super) const OF_PROJECT: &str = "SELECT rank, recency, id, data FROM tasks INDEXED BY tasks_of_project \
      WHERE project = ?7 AND open = ?1 AND rank <= ?2 AND (rank, recency, id) > (?3, ?4, ?5) ORDER BY rank, recency, id LIMIT ?6";
 
 type Place = (i64, i64, Key);

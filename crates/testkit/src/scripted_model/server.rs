@@ -157,7 +157,8 @@ fn failure(api: Api, status: u16) -> Response {
         }
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, Json(body)).into_response()
+    // An agent that tries again does so at once: its patience is not what is tested.
+    (status, [("retry-after-ms", "10")], Json(body)).into_response()
 }
 
 /// Sends the steps one by one. The task ends when they are all sent, or when the agent hangs up.

@@ -1,0 +1,41 @@
+//! Gemini CLI, against the scripted model.
+
+#[macro_use]
+mod real_agents;
+mod support;
+
+use real_agents::{Agent, Place, Settings};
+use serde_json::json;
+
+const GEMINI: Agent =
+    Agent { name: "gemini", program: "gemini", settings, denied_turn: "completed", limited_code: "usage_limit" };
+
+fn settings(place: &Place<'_>) -> Settings {
+    let settings = json!({
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
+        "general": {"sessionRetention": {"enabled": false}, "disableAutoUpdate": true, "enableAutoUpdate": false},
+        "telemetry": {"enabled": false},
+        "privacy": {"usageStatisticsEnabled": false}
+    });
+    let env = vec![
+        ("GEMINI_API_KEY", "none".into()),
+        ("GOOGLE_GEMINI_BASE_URL", place.model.to_owned()),
+        ("GEMINI_CLI_NO_RELAUNCH", "true".into()),
+    ];
+    Settings { env, files: vec![(".gemini/settings.json", settings.to_string())] }
+}
+
+stories!(GEMINI =>
+    a_follow_up_has_the_context,
+    a_yes_runs_the_command,
+    a_no_keeps_it_from_running,
+    a_cancel_stops_the_stream,
+    a_cancel_stops_the_tool,
+    a_killed_agent_goes_on_with_its_context,
+    a_killed_agent_takes_its_tools_along,
+    a_turn_outlives_the_daemon,
+    a_permission_outlives_the_daemon,
+    a_session_is_loaded_without_doubling,
+    a_failing_model_fails_the_turn,
+    a_limiting_model_limits_the_turn,
+);
