@@ -111,7 +111,9 @@ struct Bare {
 fn bare(batch: &Batch) -> Outcome<Bare> {
     let append = &batch.appends[0];
     let stream = [&[append.stream.kind().number()], &append.stream.uuid().as_bytes()[..]].concat();
-    let (Row::Task(task), Row::Input(input)) = (&batch.rows[0], &batch.rows[1]) else { return Err("other rows".into()) };
+    let (Row::Task(task), Row::Input(input)) = (&batch.rows[0], &batch.rows[1]) else {
+        return Err("other rows".into());
+    };
     let bytes = |id: uuid::Uuid| id.as_bytes().to_vec();
     Ok(Bare {
         stream,
@@ -178,7 +180,13 @@ fn through_a_bare_loop(home: &Path, scripts: Vec<Vec<Bare>>) -> Outcome<f64> {
 
 fn write_bare(connection: &Connection, seq: u64, row: &Bare) -> Outcome<()> {
     let sql = |text| connection.prepare_cached(text);
-    sql("INSERT INTO events VALUES (?1, ?2, ?3, ?4, NULL, ?5)")?.execute(params![seq, row.stream, row.version, 0, row.event])?;
+    sql("INSERT INTO events VALUES (?1, ?2, ?3, ?4, NULL, ?5)")?.execute(params![
+        seq,
+        row.stream,
+        row.version,
+        0,
+        row.event
+    ])?;
     let (id, key, project, data) = &row.task;
     let recency = 1 - i64::try_from(row.version)?;
     sql("INSERT INTO tasks VALUES (?1, ?2, ?3, 1, 4, ?4, ?5) ON CONFLICT (id) DO UPDATE SET recency = ?4, data = ?5")?
@@ -204,7 +212,8 @@ async fn main() -> Outcome<()> {
     // Many short rounds and their median, because whatever else the machine does hits one side of a round only.
     for round in 1..=rounds {
         let home = tempfile::tempdir()?;
-        let encoded = scripts(batches).iter().map(|script| script.iter().map(bare).collect()).collect::<Outcome<_>>()?;
+        let encoded =
+            scripts(batches).iter().map(|script| script.iter().map(bare).collect()).collect::<Outcome<_>>()?;
         let bare = through_a_bare_loop(home.path(), encoded)?;
         let store = through_the_store(home.path(), scripts(batches)).await?;
         println!("round {round}: store {store:.0}/s, bare loop {bare:.0}/s, ratio {:.2}", store / bare);

@@ -94,7 +94,18 @@ mod tests {
 
     #[test]
     fn garbage_is_refused() {
-        for text in ["", "9f31ac02", "9f31ac", "9f31ac02+1", "9f31ac0201", "9F31AC021", "zzzzzzzz1", "9f31ac0g1", "9f31ac02fffffffffffffffff", "ééééééé1"] {
+        for text in [
+            "",
+            "9f31ac02",
+            "9f31ac",
+            "9f31ac02+1",
+            "9f31ac0201",
+            "9F31AC021",
+            "zzzzzzzz1",
+            "9f31ac0g1",
+            "9f31ac02fffffffffffffffff",
+            "ééééééé1",
+        ] {
             assert_eq!(Cursor::decode(text, HERE, HEAD), Err(CursorError::Malformed), "{text}");
         }
     }

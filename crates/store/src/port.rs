@@ -312,7 +312,9 @@ impl StoreError {
         match self {
             StoreError::DiskFull(_) => "free some room; nothing that was acknowledged is lost",
             StoreError::ReadOnly(_) => "make the home writable, or set THROUGHLINE_HOME to one that is",
-            StoreError::Newer { .. } => "install the newer tl again, or restore the copy that was made before the upgrade",
+            StoreError::Newer { .. } => {
+                "install the newer tl again, or restore the copy that was made before the upgrade"
+            }
             StoreError::Corrupt(_) => "restore a copy from the home's backups folder",
             StoreError::Busy(_) => "stop the other process that uses this home",
             StoreError::Failed(_) => "see the daemon's log",

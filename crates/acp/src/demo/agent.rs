@@ -10,13 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::v1::schema::{
-    self, CancelNotification, ClientRequest, CloseSessionRequest, CloseSessionResponse,
-    ForkSessionRequest, ForkSessionResponse, InitializeRequest, InitializeResponse,
-    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse,
-    NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse, ResumeSessionRequest,
-    ResumeSessionResponse, SessionConfigOptionValue, SessionId, SessionInfo, SessionUpdate,
-    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-    SetSessionModeResponse, StopReason,
+    self, CancelNotification, ClientRequest, CloseSessionRequest, CloseSessionResponse, ForkSessionRequest,
+    ForkSessionResponse, InitializeRequest, InitializeResponse, ListSessionsRequest, ListSessionsResponse,
+    LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse,
+    ResumeSessionRequest, ResumeSessionResponse, SessionConfigOptionValue, SessionId, SessionInfo, SessionUpdate,
+    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
+    StopReason,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Client, Error};
@@ -70,9 +69,7 @@ impl DemoAgent {
             ClientRequest::ListSessionsRequest(it) => to_json(self.list(&it)),
             ClientRequest::CloseSessionRequest(it) => to_json(self.close(&it).await),
             ClientRequest::SetSessionModeRequest(it) => to_json(self.set_mode(&it)),
-            ClientRequest::SetSessionConfigOptionRequest(it) => {
-                to_json(self.set_config_option(&it))
-            }
+            ClientRequest::SetSessionConfigOptionRequest(it) => to_json(self.set_config_option(&it)),
             opening => return self.open(opening, responder, connection).await,
         };
         responder.respond_with_result(answer)
@@ -127,9 +124,7 @@ impl DemoAgent {
         let created = OpenSession::create(&self.sessions_dir, cwd).map_err(refusal)?;
         let session = self.keep(Arc::new(created));
         let (modes, options) = settings(&session);
-        Ok(NewSessionResponse::new(session.id.clone())
-            .modes(modes)
-            .config_options(options))
+        Ok(NewSessionResponse::new(session.id.clone()).modes(modes).config_options(options))
     }
 
     /// Replays the whole history, then answers.
@@ -145,17 +140,13 @@ impl DemoAgent {
             wire.send(update).await?;
         }
         let (modes, options) = settings(&session);
-        Ok(LoadSessionResponse::new()
-            .modes(modes)
-            .config_options(options))
+        Ok(LoadSessionResponse::new().modes(modes).config_options(options))
     }
 
     fn resume(&self, request: ResumeSessionRequest) -> Result<ResumeSessionResponse, Error> {
         let session = self.reopen(&request.session_id, request.cwd)?;
         let (modes, options) = settings(&session);
-        Ok(ResumeSessionResponse::new()
-            .modes(modes)
-            .config_options(options))
+        Ok(ResumeSessionResponse::new().modes(modes).config_options(options))
     }
 
     fn fork(&self, request: ForkSessionRequest) -> Result<ForkSessionResponse, Error> {
@@ -163,24 +154,16 @@ impl DemoAgent {
         let forked = OpenSession::fork(&self.sessions_dir, cwd, &request.session_id.0);
         let session = self.keep(Arc::new(forked.map_err(refusal)?));
         let (modes, options) = settings(&session);
-        Ok(ForkSessionResponse::new(session.id.clone())
-            .modes(modes)
-            .config_options(options))
+        Ok(ForkSessionResponse::new(session.id.clone()).modes(modes).config_options(options))
     }
 
     fn list(&self, request: &ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
         let listed = session_file::list(&self.sessions_dir).map_err(refusal)?;
-        let wanted = listed
-            .into_iter()
-            .filter(|listed| request.cwd.as_ref().is_none_or(|cwd| *cwd == listed.cwd));
+        let wanted = listed.into_iter().filter(|listed| request.cwd.as_ref().is_none_or(|cwd| *cwd == listed.cwd));
         let infos = wanted.map(|listed| {
-            let title = listed
-                .first_prompt
-                .map(|prompt| clip(&steps::on_one_line(&prompt), 80));
+            let title = listed.first_prompt.map(|prompt| clip(&steps::on_one_line(&prompt), 80));
             let updated = Timestamp::try_from(listed.updated).ok();
-            SessionInfo::new(listed.id, listed.cwd)
-                .title(title)
-                .updated_at(updated.map(|updated| updated.to_string()))
+            SessionInfo::new(listed.id, listed.cwd).title(title).updated_at(updated.map(|updated| updated.to_string()))
         });
         Ok(ListSessionsResponse::new(infos.collect()))
     }
@@ -207,18 +190,14 @@ impl DemoAgent {
     ) -> Result<SetSessionConfigOptionResponse, Error> {
         let session = self.find(&request.session_id)?;
         let model = match &request.value {
-            SessionConfigOptionValue::ValueId { value }
-                if &*request.config_id.0 == MODEL_OPTION =>
-            {
+            SessionConfigOptionValue::ValueId { value } if &*request.config_id.0 == MODEL_OPTION => {
                 Model::of_id(&value.0)
             }
             _ => None,
         };
         let hint = "the one option is model: demo-small or demo-large";
         let model = model.ok_or_else(|| Error::invalid_params().data(hint))?;
-        session
-            .record(&Record::ModelSet { model })
-            .map_err(refusal)?;
+        session.record(&Record::ModelSet { model }).map_err(refusal)?;
         Ok(SetSessionConfigOptionResponse::new(model.config_options()))
     }
 
@@ -263,11 +242,7 @@ impl DemoAgent {
     }
 
     /// Tells the client which slash commands there are, once it knows the session.
-    fn offer_commands(
-        &self,
-        session: &SessionId,
-        connection: &ConnectionTo<Client>,
-    ) -> Result<(), Error> {
+    fn offer_commands(&self, session: &SessionId, connection: &ConnectionTo<Client>) -> Result<(), Error> {
         let wire = self.wire(session, connection);
         connection.spawn(async move {
             let commands = SessionUpdate::AvailableCommandsUpdate(offer::commands());
@@ -276,17 +251,11 @@ impl DemoAgent {
     }
 
     fn wire(&self, session: &SessionId, connection: &ConnectionTo<Client>) -> Wire {
-        Wire {
-            connection: connection.clone(),
-            ledger: Arc::clone(&self.ledger),
-            session: session.clone(),
-        }
+        Wire { connection: connection.clone(), ledger: Arc::clone(&self.ledger), session: session.clone() }
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<OpenSession>>> {
-        self.open_sessions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.open_sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn keep(&self, session: Arc<OpenSession>) -> Arc<OpenSession> {
@@ -324,9 +293,7 @@ async fn answer_prompt(
     let before = session.known(|known| (known.chars_in, known.chars_out));
     let answering = session.known(|known| known.question.clone());
     let steps = steps::of(&request.prompt);
-    let prompted = Record::Prompted {
-        content: request.prompt,
-    };
+    let prompted = Record::Prompted { content: request.prompt };
     session.record(&prompted).map_err(refusal)?;
     session.sync().map_err(refusal)?;
 
@@ -341,10 +308,7 @@ async fn answer_prompt(
         Ok(response) => format!("{:?}", response.stop_reason),
         Err(error) => error.to_string(),
     };
-    session
-        .record(&Record::Ended { outcome })
-        .and_then(|()| session.sync())
-        .map_err(refusal)?;
+    session.record(&Record::Ended { outcome }).and_then(|()| session.sync()).map_err(refusal)?;
     response
 }
 
@@ -410,12 +374,10 @@ fn refusal(error: SessionFileError) -> Error {
     let message = error.to_string();
     let mut answer = match error {
         SessionFileError::Unknown(id) => schema::Error::session_not_found(id).into(),
-        SessionFileError::Busy(id) => {
-            Error::invalid_request().data(json!({ "sessionId": id, "errorKind": "busy" }))
+        SessionFileError::Busy(id) => Error::invalid_request().data(json!({ "sessionId": id, "errorKind": "busy" })),
+        SessionFileError::Damaged { .. } | SessionFileError::Version(_) | SessionFileError::Io(_) => {
+            Error::internal_error()
         }
-        SessionFileError::Damaged { .. }
-        | SessionFileError::Version(_)
-        | SessionFileError::Io(_) => Error::internal_error(),
     };
     answer.message = message;
     answer

@@ -48,11 +48,7 @@ pub fn read_head(cwd: &Path, path: &str, most: u64) -> Result<Head, FileRefused>
 }
 
 /// Changes a text file, creating it and its directories if need be.
-pub fn edit(
-    cwd: &Path,
-    path: &str,
-    change: impl FnOnce(Option<&str>) -> String,
-) -> Result<Diff, FileRefused> {
+pub fn edit(cwd: &Path, path: &str, change: impl FnOnce(Option<&str>) -> String) -> Result<Diff, FileRefused> {
     let file = resolve(cwd, path)?;
     let unfit = || FileRefused::Unfit(path.to_owned());
     let old = match head_of(&file, MAX_EDIT_BYTES, path) {
@@ -78,19 +74,13 @@ fn head_of(file: &Path, most: u64, path: &str) -> Result<Head, FileRefused> {
     }
     let mut bytes = Vec::new();
     let opened = File::open(file).map_err(refused_io(path))?;
-    opened
-        .take(most)
-        .read_to_end(&mut bytes)
-        .map_err(refused_io(path))?;
+    opened.take(most).read_to_end(&mut bytes).map_err(refused_io(path))?;
     let total = metadata.len().max(bytes.len() as u64);
     Ok(Head { bytes, total })
 }
 
 fn refused_io(path: &str) -> impl Fn(io::Error) -> FileRefused {
-    move |source| FileRefused::Io {
-        path: path.to_owned(),
-        source,
-    }
+    move |source| FileRefused::Io { path: path.to_owned(), source }
 }
 
 /// Resolves `path` against `cwd`; the file itself need not exist.
@@ -112,11 +102,7 @@ fn resolve(cwd: &Path, path: &str) -> Result<PathBuf, FileRefused> {
     }
     let mut resolved = existing.canonicalize().map_err(&lookup)?;
     resolved.extend(missing.into_iter().rev());
-    if resolved.starts_with(&root) {
-        Ok(resolved)
-    } else {
-        Err(FileRefused::Outside(path.to_owned()))
-    }
+    if resolved.starts_with(&root) { Ok(resolved) } else { Err(FileRefused::Outside(path.to_owned())) }
 }
 
 #[cfg(test)]
@@ -137,13 +123,7 @@ mod tests {
         assert_eq!(inside("new/dir/ä.txt"), root.join("new/dir/ä.txt"));
         assert_eq!(inside("sub/../a.txt"), root.join("a.txt"));
         assert_eq!(inside(root.join("b").to_str().unwrap()), root.join("b"));
-        for path in [
-            "../a",
-            "/etc/passwd",
-            "out/a",
-            "missing/../../a",
-            "dangling",
-        ] {
+        for path in ["../a", "/etc/passwd", "out/a", "missing/../../a", "dangling"] {
             assert!(resolve(&cwd, path).is_err(), "{path}");
         }
     }

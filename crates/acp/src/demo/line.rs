@@ -68,32 +68,16 @@ pub struct Word {
 }
 
 const fn word(name: &'static str, argument: &'static str, effect: &'static str) -> Word {
-    Word {
-        name,
-        argument,
-        effect,
-    }
+    Word { name, argument, effect }
 }
 
 /// Every word that is understood, in the order in which help lists them.
 pub const WORDS: &[Word] = &[
-    word(
-        "run",
-        "CMD",
-        "asks permission, then runs CMD in the workspace",
-    ),
-    word(
-        "write",
-        "PATH TEXT",
-        "replaces the file with TEXT and a newline",
-    ),
+    word("run", "CMD", "asks permission, then runs CMD in the workspace"),
+    word("write", "PATH TEXT", "replaces the file with TEXT and a newline"),
     word("append", "PATH TEXT", "adds TEXT and a newline to the file"),
     word("read", "PATH", "shows the file"),
-    word(
-        "plan",
-        "A; B; C",
-        "publishes a plan and ticks its entries off",
-    ),
+    word("plan", "A; B; C", "publishes a plan and ticks its entries off"),
     word("ask", "QUESTION", "asks you, and waits for your answer"),
     word("say", "TEXT", "says TEXT"),
     word("stream", "N", "streams a message in N chunks"),
@@ -105,19 +89,13 @@ pub const WORDS: &[Word] = &[
     word("crash", "", "kills the agent's process"),
     word("hang", "", "never answers, until cancelled"),
     word("flood", "BYTES", "sends BYTES bytes of tool output at once"),
-    word(
-        "spawn",
-        "SECS",
-        "leaves a detached process running for SECS seconds",
-    ),
+    word("spawn", "SECS", "leaves a detached process running for SECS seconds"),
 ];
 
 impl Word {
     /// The word and what follows it: `write PATH TEXT`.
     pub fn usage(&self) -> String {
-        format!("{} {}", self.name, self.argument)
-            .trim_end()
-            .to_owned()
+        format!("{} {}", self.name, self.argument).trim_end().to_owned()
     }
 }
 
@@ -138,9 +116,7 @@ pub fn parse(line: &str) -> Option<Line> {
     }
     let spoken = line.strip_prefix('/').unwrap_or(line);
     let (first, rest) = split_word(spoken);
-    let known = WORDS
-        .iter()
-        .find(|word| word.name.eq_ignore_ascii_case(first));
+    let known = WORDS.iter().find(|word| word.name.eq_ignore_ascii_case(first));
     let parsed = known.and_then(|word| match (word.argument.is_empty(), rest.is_empty()) {
         // "crash the party" is prose, not an order to crash.
         (true, false) => None,
@@ -196,12 +172,8 @@ fn path_and_text(rest: &str) -> Option<(String, String)> {
 }
 
 fn plan_entries(rest: &str) -> Option<Vec<String>> {
-    let entries: Vec<String> = rest
-        .split([';', '；'])
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let entries: Vec<String> =
+        rest.split([';', '；']).map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect();
     (!entries.is_empty()).then_some(entries)
 }
 
@@ -215,10 +187,7 @@ mod tests {
     use super::*;
 
     fn incomplete(name: &str) -> Option<Line> {
-        WORDS
-            .iter()
-            .find(|word| word.name == name)
-            .map(Line::Incomplete)
+        WORDS.iter().find(|word| word.name == name).map(Line::Incomplete)
     }
 
     #[test]
@@ -262,29 +231,17 @@ mod tests {
 
     #[test]
     fn write_takes_a_path_and_the_rest() {
-        let write = |path: &str, text: &str| {
-            Some(Line::Write {
-                path: path.into(),
-                text: text.into(),
-            })
-        };
+        let write = |path: &str, text: &str| Some(Line::Write { path: path.into(), text: text.into() });
         assert_eq!(parse("write a.txt two words"), write("a.txt", "two words"));
         assert_eq!(parse("write a.txt"), write("a.txt", ""));
         assert_eq!(parse("write \"a b.txt\" text"), write("a b.txt", "text"));
         assert_eq!(parse("write \"a b.txt"), incomplete("write"));
-        assert_eq!(
-            parse("append 笔记.md 一行"),
-            Some(Line::Append {
-                path: "笔记.md".into(),
-                text: "一行".into()
-            })
-        );
+        assert_eq!(parse("append 笔记.md 一行"), Some(Line::Append { path: "笔记.md".into(), text: "一行".into() }));
     }
 
     #[test]
     fn plan_entries_are_split_and_trimmed() {
-        let plan =
-            |entries: &[&str]| Some(Line::Plan(entries.iter().map(|e| (*e).into()).collect()));
+        let plan = |entries: &[&str]| Some(Line::Plan(entries.iter().map(|e| (*e).into()).collect()));
         assert_eq!(parse("plan A; B ;C;"), plan(&["A", "B", "C"]));
         assert_eq!(parse("plan 先看；再改"), plan(&["先看", "再改"]));
         assert_eq!(parse("plan ;;"), incomplete("plan"));
@@ -292,13 +249,7 @@ mod tests {
 
     #[test]
     fn numbers_out_of_range_are_incomplete_not_guessed() {
-        for line in [
-            "stream",
-            "stream x",
-            "stream 0",
-            "stream -1",
-            "stream 99999999",
-        ] {
+        for line in ["stream", "stream x", "stream 0", "stream -1", "stream 99999999"] {
             assert_eq!(parse(line), incomplete("stream"), "{line}");
         }
         assert_eq!(parse("flood 99999999999"), incomplete("flood"));

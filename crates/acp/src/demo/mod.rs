@@ -55,9 +55,7 @@ pub async fn serve(
     let agent = Arc::new(DemoAgent::new(state_dir, ledger));
     let on_request = {
         let agent = Arc::clone(&agent);
-        async move |request: ClientRequest, responder, connection| {
-            agent.answer(request, responder, &connection).await
-        }
+        async move |request: ClientRequest, responder, connection| agent.answer(request, responder, &connection).await
     };
     let on_cancel = async move |notification: CancelNotification, _connection| {
         agent.cancel(&notification);

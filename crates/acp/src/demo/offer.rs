@@ -2,11 +2,10 @@
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
-    AgentCapabilities, AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate,
-    Implementation, InitializeResponse, PromptCapabilities, SessionCapabilities,
-    SessionCloseCapabilities, SessionConfigOption, SessionConfigOptionCategory,
-    SessionConfigSelectOption, SessionForkCapabilities, SessionListCapabilities, SessionMode,
-    SessionModeState, SessionResumeCapabilities, UnstructuredCommandInput,
+    AgentCapabilities, AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Implementation,
+    InitializeResponse, PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionConfigOption,
+    SessionConfigOptionCategory, SessionConfigSelectOption, SessionForkCapabilities, SessionListCapabilities,
+    SessionMode, SessionModeState, SessionResumeCapabilities, UnstructuredCommandInput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +48,7 @@ impl Mode {
             vec![
                 SessionMode::new(Self::Ask.id(), "Ask")
                     .description("Asks permission before it runs a command".to_owned()),
-                SessionMode::new(Self::Auto.id(), "Auto")
-                    .description("Runs commands without asking".to_owned()),
+                SessionMode::new(Self::Auto.id(), "Auto").description("Runs commands without asking".to_owned()),
             ],
         )
     }
@@ -92,10 +90,8 @@ impl Model {
 
     /// All config options, with this as the current model.
     pub fn config_options(self) -> Vec<SessionConfigOption> {
-        let choices: Vec<_> = Self::ALL
-            .into_iter()
-            .map(|model| SessionConfigSelectOption::new(model.id(), model.id()))
-            .collect();
+        let choices: Vec<_> =
+            Self::ALL.into_iter().map(|model| SessionConfigSelectOption::new(model.id(), model.id())).collect();
         vec![
             SessionConfigOption::select(MODEL_OPTION, "Model", self.id(), choices)
                 .category(SessionConfigOptionCategory::Model)
@@ -123,9 +119,7 @@ pub fn initialize_response() -> InitializeResponse {
 
 /// The slash commands: every word but those that are there to break something.
 pub fn commands() -> AvailableCommandsUpdate {
-    let harmless = WORDS
-        .iter()
-        .filter(|word| !matches!(word.name, "fail" | "crash" | "hang" | "flood" | "spawn"));
+    let harmless = WORDS.iter().filter(|word| !matches!(word.name, "fail" | "crash" | "hang" | "flood" | "spawn"));
     let commands = harmless.map(|word| {
         let command = AvailableCommand::new(word.name, word.effect);
         if word.argument.is_empty() {

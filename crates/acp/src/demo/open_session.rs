@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, MessageId, SessionId, SessionUpdate, ToolCallId, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields,
+    ContentBlock, ContentChunk, MessageId, SessionId, SessionUpdate, ToolCallId, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields,
 };
 use tokio::sync::{Mutex as TurnMutex, Notify, OwnedMutexGuard};
 use uuid::Uuid;
@@ -123,11 +123,7 @@ impl OpenSession {
         forked_from: Option<String>,
         history: Vec<Record>,
     ) -> Result<Self, SessionFileError> {
-        let mut records = vec![Record::Opened {
-            version: VERSION,
-            cwd,
-            forked_from,
-        }];
+        let mut records = vec![Record::Opened { version: VERSION, cwd, forked_from }];
         records.extend(history);
         let id = Uuid::now_v7();
         let file = SessionFile::create(dir, id, &records)?;
@@ -141,29 +137,18 @@ impl OpenSession {
     }
 
     /// Tool calls that a kill cut short are recorded as failed: nobody is working on them any more.
-    fn with_records(
-        id: &str,
-        file: SessionFile,
-        records: &[Record],
-    ) -> Result<Self, SessionFileError> {
+    fn with_records(id: &str, file: SessionFile, records: &[Record]) -> Result<Self, SessionFileError> {
         let mut known = Known::default();
         records.iter().for_each(|record| known.apply(record));
         let unfinished = known.unfinished_calls.clone();
         let opened = Self {
             id: SessionId::new(id),
-            state: Mutex::new(State {
-                file,
-                known,
-                cancel: Arc::default(),
-            }),
+            state: Mutex::new(State { file, known, cancel: Arc::default() }),
             turn: Arc::default(),
         };
         for call in unfinished {
-            let update =
-                ToolCallUpdate::new(call, interrupted("interrupted: the agent's process ended"));
-            opened.record(&Record::Updated {
-                update: Box::new(SessionUpdate::ToolCallUpdate(update)),
-            })?;
+            let update = ToolCallUpdate::new(call, interrupted("interrupted: the agent's process ended"));
+            opened.record(&Record::Updated { update: Box::new(SessionUpdate::ToolCallUpdate(update)) })?;
         }
         Ok(opened)
     }
@@ -196,10 +181,7 @@ impl OpenSession {
         // A new one for each turn: what was said to the last turn is not meant for this one.
         let cancel = Arc::new(Notify::new());
         self.state().cancel = Arc::clone(&cancel);
-        Some(TurnClaim {
-            cancel,
-            _held: held,
-        })
+        Some(TurnClaim { cancel, _held: held })
     }
 
     /// Tells the turn to stop, if there is one.
@@ -242,7 +224,5 @@ impl OpenSession {
 
 /// The end of a tool call that did not get to its own. What it had shown so far stays.
 pub fn interrupted(why: &str) -> ToolCallUpdateFields {
-    ToolCallUpdateFields::new()
-        .status(ToolCallStatus::Failed)
-        .raw_output(serde_json::json!({ "error": why }))
+    ToolCallUpdateFields::new().status(ToolCallStatus::Failed).raw_output(serde_json::json!({ "error": why }))
 }

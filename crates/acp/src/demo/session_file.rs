@@ -70,11 +70,7 @@ pub enum SessionFileError {
     Busy(String),
     /// A line is not a record.
     #[error("session {id} is damaged at line {line}: {source}")]
-    Damaged {
-        id: String,
-        line: usize,
-        source: serde_json::Error,
-    },
+    Damaged { id: String, line: usize, source: serde_json::Error },
     /// The first line does not open a session of a version that is known here.
     #[error("session {0} was not written by this version")]
     Version(String),
@@ -103,12 +99,7 @@ impl SessionFile {
     pub fn create(dir: &Path, id: Uuid, records: &[Record]) -> Result<Self, SessionFileError> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let id = id.to_string();
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path(dir, &id))?;
+        let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path(dir, &id))?;
         let mut created = Self { id, file };
         created.lock()?;
         for record in records {
@@ -122,10 +113,7 @@ impl SessionFile {
     pub fn open(dir: &Path, id: &str) -> Result<(Self, Vec<Record>), SessionFileError> {
         let path = known_path(dir, id)?;
         let file = OpenOptions::new().read(true).append(true).open(&path);
-        let mut opened = Self {
-            id: id.to_owned(),
-            file: file.map_err(|error| not_found_is_unknown(error, id))?,
-        };
+        let mut opened = Self { id: id.to_owned(), file: file.map_err(|error| not_found_is_unknown(error, id))? };
         opened.lock()?;
         let records = opened.records()?;
         Ok((opened, records))
@@ -178,9 +166,7 @@ pub fn list(dir: &Path) -> Result<Vec<Listed>, SessionFileError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
-    let mut listed: Vec<Listed> = entries
-        .filter_map(|entry| listed(&entry.ok()?.path()))
-        .collect();
+    let mut listed: Vec<Listed> = entries.filter_map(|entry| listed(&entry.ok()?.path())).collect();
     listed.sort_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
     Ok(listed)
 }
@@ -190,9 +176,7 @@ fn listed(path: &Path) -> Option<Listed> {
     let id = path.file_stem()?.to_str()?.to_owned();
     let file = File::open(path).ok()?;
     let updated = file.metadata().ok()?.modified().ok()?;
-    let mut records = BufReader::new(file)
-        .lines()
-        .map_while(|line| serde_json::from_str(&line.ok()?).ok());
+    let mut records = BufReader::new(file).lines().map_while(|line| serde_json::from_str(&line.ok()?).ok());
     let Some(Record::Opened { mut cwd, .. }) = records.next() else {
         return None;
     };
@@ -207,12 +191,7 @@ fn listed(path: &Path) -> Option<Listed> {
             _ => {}
         }
     }
-    Some(Listed {
-        id,
-        cwd,
-        first_prompt,
-        updated,
-    })
+    Some(Listed { id, cwd, first_prompt, updated })
 }
 
 fn path(dir: &Path, id: &str) -> PathBuf {
@@ -225,11 +204,7 @@ fn known_path(dir: &Path, id: &str) -> Result<PathBuf, SessionFileError> {
 }
 
 fn not_found_is_unknown(error: io::Error, id: &str) -> SessionFileError {
-    if error.kind() == io::ErrorKind::NotFound {
-        SessionFileError::Unknown(id.to_owned())
-    } else {
-        error.into()
-    }
+    if error.kind() == io::ErrorKind::NotFound { SessionFileError::Unknown(id.to_owned()) } else { error.into() }
 }
 
 fn whole_lines(bytes: &[u8]) -> &[u8] {
@@ -239,20 +214,15 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 
 fn decode(id: &str, bytes: &[u8]) -> Result<Vec<Record>, SessionFileError> {
     let lines = bytes.split(|byte| *byte == b'\n').enumerate();
-    let records = lines
-        .filter(|(_, line)| !line.is_empty())
-        .map(|(index, line)| {
-            serde_json::from_slice(line).map_err(|source| SessionFileError::Damaged {
-                id: id.to_owned(),
-                line: index + 1,
-                source,
-            })
-        });
+    let records = lines.filter(|(_, line)| !line.is_empty()).map(|(index, line)| {
+        serde_json::from_slice(line).map_err(|source| SessionFileError::Damaged {
+            id: id.to_owned(),
+            line: index + 1,
+            source,
+        })
+    });
     // The version is checked first: a future file is not damaged, only not ours to read.
-    let first = bytes
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     #[derive(Deserialize)]
     struct Header {
         version: u32,
@@ -268,17 +238,11 @@ mod tests {
     use super::*;
 
     fn opened() -> Record {
-        Record::Opened {
-            version: VERSION,
-            cwd: "/work".into(),
-            forked_from: None,
-        }
+        Record::Opened { version: VERSION, cwd: "/work".into(), forked_from: None }
     }
 
     fn asked() -> Record {
-        Record::Asked {
-            question: "why?".into(),
-        }
+        Record::Asked { question: "why?".into() }
     }
 
     fn create(dir: &Path) -> (SessionFile, String) {
@@ -324,11 +288,7 @@ mod tests {
         assert!(matches!(second, SessionFileError::Busy(_)));
         drop(file);
         assert!(SessionFile::open(dir.path(), &id).is_ok());
-        for id in [
-            "../../etc/passwd",
-            "",
-            "0192b1a0-0000-7000-8000-000000000000",
-        ] {
+        for id in ["../../etc/passwd", "", "0192b1a0-0000-7000-8000-000000000000"] {
             let unknown = SessionFile::open(dir.path(), id).unwrap_err();
             assert!(matches!(unknown, SessionFileError::Unknown(_)), "{id}");
         }

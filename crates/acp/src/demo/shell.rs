@@ -43,10 +43,7 @@ impl Drop for Group {
 
 impl Shell {
     /// Starts `sh -c command` in `cwd`.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "an agent runs commands; this file is where the demo agent does"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "an agent runs commands; this file is where the demo agent does")]
     pub fn start(command: &str, cwd: &Path) -> io::Result<Self> {
         let (output, input) = io::pipe()?;
         let child = Command::new("sh")
@@ -117,16 +114,9 @@ fi
 "#;
 
 /// Leaves `sleep secs` running in a session of its own, its parent gone, and returns its pid.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an agent runs commands; this file is where the demo agent does"
-)]
+#[expect(clippy::disallowed_methods, reason = "an agent runs commands; this file is where the demo agent does")]
 pub async fn detach_sleep(secs: u64) -> io::Result<u32> {
-    let output = Command::new("sh")
-        .args(["-c", DETACH, "sh", &secs.to_string()])
-        .stdin(Stdio::null())
-        .output()
-        .await?;
+    let output = Command::new("sh").args(["-c", DETACH, "sh", &secs.to_string()]).stdin(Stdio::null()).output().await?;
     String::from_utf8_lossy(&output.stdout)
         .trim()
         .parse()

@@ -23,10 +23,7 @@ pub fn of(prompt: &[ContentBlock]) -> Vec<Step> {
     let mut steps = Vec::new();
     for block in prompt {
         match describe(block) {
-            Described::Text(text) => text
-                .lines()
-                .filter_map(line::parse)
-                .for_each(|line| push(&mut steps, line)),
+            Described::Text(text) => text.lines().filter_map(line::parse).for_each(|line| push(&mut steps, line)),
             Described::Attachment(attachment) => steps.push(Step::Acknowledge(attachment)),
         }
     }
@@ -68,20 +65,13 @@ fn describe(block: &ContentBlock) -> Described<'_> {
         }
         ContentBlock::ResourceLink(link) => {
             let mime_type = mime(link.mime_type.as_deref());
-            let size = link.size.map_or_else(
-                || "size not given".to_owned(),
-                |size| format!("{size} bytes"),
-            );
+            let size = link.size.map_or_else(|| "size not given".to_owned(), |size| format!("{size} bytes"));
             format!("resource link {}, {mime_type}, {size}", link.uri)
         }
         ContentBlock::Resource(embedded) => match &embedded.resource {
             EmbeddedResourceResource::TextResourceContents(text) => {
                 let mime_type = mime(text.mime_type.as_deref());
-                format!(
-                    "resource {}, {mime_type}, {} bytes",
-                    text.uri,
-                    text.text.len()
-                )
+                format!("resource {}, {mime_type}, {} bytes", text.uri, text.text.len())
             }
             EmbeddedResourceResource::BlobResourceContents(blob) => {
                 let mime_type = mime(blob.mime_type.as_deref());

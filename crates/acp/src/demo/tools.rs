@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use agent_client_protocol::v1::schema::{
-    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    ToolCall, ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields, ToolKind,
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, ToolCall,
+    ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use serde_json::json;
 
@@ -38,18 +37,13 @@ impl Turn {
     pub(super) async fn run(&mut self, command: &str) -> Result<(), TurnError> {
         let cwd = self.cwd();
         let input = json!({ "command": ["sh", "-c", command], "cwd": cwd });
-        let call = self
-            .open_call(command, |call| {
-                call.kind(ToolKind::Execute).raw_input(input)
-            })
-            .await?;
+        let call = self.open_call(command, |call| call.kind(ToolKind::Execute).raw_input(input)).await?;
         let id = call.tool_call_id.clone();
         if let Permission::Refused(why) = self.permission(call, command).await? {
             let text = format!("`{command}` was not run: {why}.");
             return self.fail_call(&id, &text).await;
         }
-        self.update_call(&id, status(ToolCallStatus::InProgress))
-            .await?;
+        self.update_call(&id, status(ToolCallStatus::InProgress)).await?;
         match self.run_permitted(&id, command, &cwd).await? {
             Ok((exit, output)) => self.report_exit(&id, command, exit, &output).await,
             Err(error) => {
@@ -60,25 +54,15 @@ impl Turn {
     }
 
     async fn permission(&mut self, call: ToolCall, command: &str) -> Result<Permission, TurnError> {
-        let (mode, rule) = self
-            .session
-            .known(|known| (known.mode, known.rules.get(command).copied()));
+        let (mode, rule) = self.session.known(|known| (known.mode, known.rules.get(command).copied()));
         match (mode, rule) {
             (_, Some(Rule::Reject)) => return Ok(refused("you said never")),
             (Mode::Auto, _) | (_, Some(Rule::Allow)) => return Ok(Permission::Granted),
             (Mode::Ask, None) => {}
         }
-        let request = RequestPermissionRequest::new(
-            self.session.id.clone(),
-            ToolCallUpdate::from(call),
-            permission_options(),
-        );
-        let response = self
-            .wire
-            .connection
-            .send_request(request)
-            .block_task()
-            .await;
+        let request =
+            RequestPermissionRequest::new(self.session.id.clone(), ToolCallUpdate::from(call), permission_options());
+        let response = self.wire.connection.send_request(request).block_task().await;
         let chosen = match response.map(|response| response.outcome) {
             Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id,
             Ok(_) => return Err(TurnError::Cancelled),
@@ -143,15 +127,10 @@ impl Turn {
         exit: ExitStatus,
         output: &str,
     ) -> Result<(), TurnError> {
-        let ended = if exit.success() {
-            ToolCallStatus::Completed
-        } else {
-            ToolCallStatus::Failed
-        };
+        let ended = if exit.success() { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         let raw = json!({ "exitCode": exit.code(), "signal": exit.signal() });
         let content = vec![output.into()];
-        self.update_call(call, status(ended).content(content).raw_output(raw))
-            .await?;
+        self.update_call(call, status(ended).content(content).raw_output(raw)).await?;
         let how = match (exit.code(), exit.signal()) {
             (Some(code), _) => format!("exit code {code}"),
             (None, signal) => format!("killed by signal {}", signal.unwrap_or_default()),
@@ -170,10 +149,7 @@ impl Turn {
 
     /// `append PATH TEXT`.
     pub(super) async fn append(&mut self, path: &str, text: &str) -> Result<(), TurnError> {
-        self.edit("Append to", path, |old| {
-            old.unwrap_or_default().to_owned() + &as_line(text)
-        })
-        .await
+        self.edit("Append to", path, |old| old.unwrap_or_default().to_owned() + &as_line(text)).await
     }
 
     async fn edit(
@@ -199,8 +175,7 @@ impl Turn {
                     .locations(vec![ToolCallLocation::new(diff.path.clone())])
                     .content(vec![ToolCallContent::Diff(diff)]);
                 self.update_call(&call, fields).await?;
-                self.say(&format!("{path} is written: {bytes} bytes now."))
-                    .await
+                self.say(&format!("{path} is written: {bytes} bytes now.")).await
             }
             Err(error) => {
                 let text = format!("Nothing was written: {error}.");
@@ -242,8 +217,7 @@ impl Turn {
         const PATTERN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
         let call = self
             .open_call(&format!("Flood of {bytes} bytes"), |call| {
-                call.status(ToolCallStatus::InProgress)
-                    .raw_input(json!({ "bytes": bytes }))
+                call.status(ToolCallStatus::InProgress).raw_input(json!({ "bytes": bytes }))
             })
             .await?
             .tool_call_id;
@@ -252,8 +226,7 @@ impl Turn {
         flood.truncate(bytes);
         let fields = status(ToolCallStatus::Completed).content(vec![flood.into()]);
         self.update_call(&call, fields).await?;
-        self.say(&format!("Sent {bytes} bytes of tool output in one update."))
-            .await
+        self.say(&format!("Sent {bytes} bytes of tool output in one update.")).await
     }
 
     /// `spawn SECS`.
@@ -271,8 +244,7 @@ impl Turn {
             Ok(pid) => {
                 let fields = status(ToolCallStatus::Completed).raw_output(json!({ "pid": pid }));
                 self.update_call(&call, fields).await?;
-                self.say(&format!("Left `{command}` running as pid {pid}."))
-                    .await
+                self.say(&format!("Left `{command}` running as pid {pid}.")).await
             }
             Err(error) => {
                 let text = format!("Nothing was left running: {error}.");
@@ -286,9 +258,7 @@ impl Turn {
     }
 
     async fn fail_call(&mut self, call: &ToolCallId, why: &str) -> Result<(), TurnError> {
-        let fields = status(ToolCallStatus::Failed)
-            .content(vec![why.into()])
-            .raw_output(json!({ "error": why }));
+        let fields = status(ToolCallStatus::Failed).content(vec![why.into()]).raw_output(json!({ "error": why }));
         self.update_call(call, fields).await?;
         self.say(why).await
     }

@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
-    ContentChunk, CreateElicitationRequest, ElicitationAction, ElicitationContentValue,
-    ElicitationFormMode, ElicitationSchema, ElicitationSessionScope, MessageId, Meta, Plan,
-    PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall, ToolCallId,
-    ToolCallUpdate, ToolCallUpdateFields, Usage, UsageUpdate,
+    ContentChunk, CreateElicitationRequest, ElicitationAction, ElicitationContentValue, ElicitationFormMode,
+    ElicitationSchema, ElicitationSessionScope, MessageId, Meta, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus,
+    SessionUpdate, ToolCall, ToolCallId, ToolCallUpdate, ToolCallUpdateFields, Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -71,21 +70,11 @@ impl Turn {
     /// The turn of the prompt that was recorded last.
     pub fn new(session: Arc<OpenSession>, wire: Wire, answers: Answers) -> Self {
         let number = session.known(|known| known.prompts.len());
-        Self {
-            session,
-            wire,
-            answers,
-            number,
-            minted: 0,
-        }
+        Self { session, wire, answers, number, minted: 0 }
     }
 
     /// Does the steps. `answering` is the question that this prompt may be the answer to.
-    pub async fn perform(
-        &mut self,
-        steps: Vec<Step>,
-        answering: Option<String>,
-    ) -> Result<Ending, TurnError> {
+    pub async fn perform(&mut self, steps: Vec<Step>, answering: Option<String>) -> Result<Ending, TurnError> {
         if steps.is_empty() {
             let text = format!("The prompt was empty. {}", understood());
             self.say(&text).await?;
@@ -143,9 +132,7 @@ impl Turn {
 
     /// Records an update, then sends it.
     pub async fn send(&self, update: SessionUpdate) -> Result<(), TurnError> {
-        self.session.record(&Record::Updated {
-            update: Box::new(update.clone()),
-        })?;
+        self.session.record(&Record::Updated { update: Box::new(update.clone()) })?;
         Ok(self.wire.send(update).await?)
     }
 
@@ -174,11 +161,7 @@ impl Turn {
     }
 
     /// Sends what changed about a tool call.
-    pub async fn update_call(
-        &self,
-        call: &ToolCallId,
-        fields: ToolCallUpdateFields,
-    ) -> Result<(), TurnError> {
+    pub async fn update_call(&self, call: &ToolCallId, fields: ToolCallUpdateFields) -> Result<(), TurnError> {
         let update = ToolCallUpdate::new(call.clone(), fields);
         self.send(SessionUpdate::ToolCallUpdate(update)).await
     }
@@ -193,16 +176,10 @@ impl Turn {
 
     /// Sends the usage so far and returns this turn's. Four characters count as a token.
     pub async fn report_usage(&self, before: (u64, u64)) -> Result<Usage, TurnError> {
-        let (read, said, size) = self.session.known(|known| {
-            (
-                known.chars_in,
-                known.chars_out,
-                known.model.context_tokens(),
-            )
-        });
+        let (read, said, size) =
+            self.session.known(|known| (known.chars_in, known.chars_out, known.model.context_tokens()));
         let used = (read + said).div_ceil(4).min(size);
-        self.send(SessionUpdate::UsageUpdate(UsageUpdate::new(used, size)))
-            .await?;
+        self.send(SessionUpdate::UsageUpdate(UsageUpdate::new(used, size))).await?;
         let input = (read - before.0).div_ceil(4);
         let output = (said - before.1).div_ceil(4);
         Ok(Usage::new(input + output, input, output))
@@ -241,9 +218,7 @@ impl Turn {
             self.say(&text).await?;
         }
         let id = MessageId::new(self.mint("message"));
-        let chunk = ContentChunk::new(question.as_str().into())
-            .message_id(id)
-            .meta(question_meta());
+        let chunk = ContentChunk::new(question.as_str().into()).message_id(id).meta(question_meta());
         self.send(SessionUpdate::AgentMessageChunk(chunk)).await?;
         self.session.record(&Record::Asked { question })?;
         Ok(Ending::Asked)
@@ -253,12 +228,7 @@ impl Turn {
         let scope = ElicitationSessionScope::new(self.session.id.clone());
         let form = ElicitationFormMode::new(scope, ElicitationSchema::new().string("answer", true));
         let request = CreateElicitationRequest::new(form, question);
-        let response = self
-            .wire
-            .connection
-            .send_request(request)
-            .block_task()
-            .await;
+        let response = self.wire.connection.send_request(request).block_task().await;
         let action = response.map(|response| response.action);
         let text = match action {
             Ok(ElicitationAction::Accept(accepted)) => {
@@ -278,8 +248,7 @@ impl Turn {
 
     async fn take_answer(&mut self, question: &str, lines: &[String]) -> Result<(), TurnError> {
         let answer = lines.join("\n");
-        self.say(&format!("You answered “{answer}” to “{question}”."))
-            .await
+        self.say(&format!("You answered “{answer}” to “{question}”.")).await
     }
 
     async fn stream(&mut self, chunks: u64) -> Result<(), TurnError> {
@@ -296,14 +265,10 @@ impl Turn {
         let earlier: Vec<String> = self.session.known(|known| {
             let before_this = &known.prompts[..self.number - 1];
             let numbered = before_this.iter().enumerate();
-            numbered
-                .map(|(index, prompt)| format!("{}. {prompt}", index + 1))
-                .collect()
+            numbered.map(|(index, prompt)| format!("{}. {prompt}", index + 1)).collect()
         });
         if earlier.is_empty() {
-            return self
-                .say("There is no earlier prompt in this session.")
-                .await;
+            return self.say("There is no earlier prompt in this session.").await;
         }
         self.say(&earlier.join("\n")).await
     }

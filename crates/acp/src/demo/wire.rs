@@ -36,11 +36,7 @@ impl Wire {
         let notification = SessionNotification::new(self.session.clone(), update);
         let place = {
             // Held while queueing, so that places are given out in the order of the queue.
-            let mut queued = self
-                .ledger
-                .queued
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut queued = self.ledger.queued.lock().unwrap_or_else(PoisonError::into_inner);
             self.connection.send_notification(notification)?;
             *queued += 1;
             *queued
@@ -62,10 +58,7 @@ pub fn transport(
         match input.read_until(b'\n', &mut line).await {
             Ok(0) => None,
             // What is not UTF-8 becomes a parse error on the wire, not the end of the connection.
-            Ok(_) => Some((
-                Ok(String::from_utf8_lossy(line.trim_ascii()).into_owned()),
-                input,
-            )),
+            Ok(_) => Some((Ok(String::from_utf8_lossy(line.trim_ascii()).into_owned()), input)),
             Err(error) => Some((Err(error), input)),
         }
     });

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{
-    AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
-    duplex, split,
+    AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream, duplex, split,
 };
 use tokio::task::JoinHandle;
 
@@ -35,12 +34,7 @@ impl Client {
         input: impl AsyncWrite + Send + Unpin + 'static,
         output: impl AsyncRead + Send + Unpin + 'static,
     ) -> Self {
-        Self {
-            input: Box::new(input),
-            output: BufReader::new(Box::new(output)),
-            frames: Vec::new(),
-            ids: 0,
-        }
+        Self { input: Box::new(input), output: BufReader::new(Box::new(output)), frames: Vec::new(), ids: 0 }
     }
 
     /// Starts an agent on a pipe in memory, and says hello to it.
@@ -55,10 +49,7 @@ impl Client {
         let (far_in, far_out) = split(far);
         let (near_in, near_out) = split(near);
         let state_dir = state_dir.to_owned();
-        let agent =
-            tokio::spawn(
-                async move { throughline_acp::demo::serve(&state_dir, far_in, far_out).await },
-            );
+        let agent = tokio::spawn(async move { throughline_acp::demo::serve(&state_dir, far_in, far_out).await });
         (Self::new(near_out, near_in), agent)
     }
 
@@ -81,13 +72,11 @@ impl Client {
     }
 
     pub async fn request(&mut self, id: &str, method: &str, params: Value) {
-        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
-            .await;
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
     }
 
     pub async fn notify(&mut self, method: &str, params: Value) {
-        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }))
-            .await;
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
     }
 
     /// The next frame, or `None` at the end of the agent's output.
@@ -117,8 +106,7 @@ impl Client {
     }
 
     pub async fn answer_to(&mut self, id: &str) -> Value {
-        self.until(|frame| frame["id"] == id && frame.get("method").is_none())
-            .await
+        self.until(|frame| frame["id"] == id && frame.get("method").is_none()).await
     }
 
     pub async fn call(&mut self, method: &str, params: Value) -> Value {
@@ -129,9 +117,7 @@ impl Client {
     }
 
     pub async fn open(&mut self, cwd: &Path) -> String {
-        let opened = self
-            .call("session/new", json!({ "cwd": cwd, "mcpServers": [] }))
-            .await;
+        let opened = self.call("session/new", json!({ "cwd": cwd, "mcpServers": [] })).await;
         let id = opened["result"]["sessionId"].as_str();
         id.expect("a session").to_owned()
     }
@@ -155,10 +141,7 @@ impl Client {
     /// Waits for the end of a turn.
     pub async fn turn(&mut self, name: &str) -> Turn {
         let answer = self.answer_to(&format!("turn:{name}")).await;
-        Turn {
-            answer,
-            updates: self.take_updates(),
-        }
+        Turn { answer, updates: self.take_updates() }
     }
 
     /// A whole turn that needs no permission.
@@ -169,22 +152,18 @@ impl Client {
     }
 
     pub async fn permission_request(&mut self) -> Value {
-        self.until(|frame| frame["method"] == "session/request_permission")
-            .await
+        self.until(|frame| frame["method"] == "session/request_permission").await
     }
 
     pub async fn choose(&mut self, request: &Value, option: &str) {
         let outcome = json!({ "outcome": "selected", "optionId": option });
         let result = json!({ "outcome": outcome });
-        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))
-            .await;
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
     }
 
     pub fn take_updates(&mut self) -> Vec<Value> {
         let frames = std::mem::take(&mut self.frames);
-        let updates = frames
-            .into_iter()
-            .filter(|frame| frame["method"] == "session/update");
+        let updates = frames.into_iter().filter(|frame| frame["method"] == "session/update");
         updates
             .map(|mut frame| frame["params"]["update"].take())
             .filter(|update| update["sessionUpdate"] != "available_commands_update")
@@ -194,9 +173,7 @@ impl Client {
 
 impl Turn {
     pub fn stop_reason(&self) -> &str {
-        self.answer["result"]["stopReason"]
-            .as_str()
-            .unwrap_or("none")
+        self.answer["result"]["stopReason"].as_str().unwrap_or("none")
     }
 
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
@@ -217,9 +194,7 @@ impl Turn {
 }
 
 pub fn of_kind<'a>(updates: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
-    updates
-        .iter()
-        .filter(move |update| update["sessionUpdate"] == kind)
+    updates.iter().filter(move |update| update["sessionUpdate"] == kind)
 }
 
 /// All message text, one message per line.

@@ -15,23 +15,14 @@ const STATE_DIR: &str = "THROUGHLINE_TEST_DEMO_STATE";
 #[tokio::test]
 async fn plays_the_agent_when_told_to() {
     if let Some(state_dir) = std::env::var_os(STATE_DIR) {
-        throughline_acp::demo::run(Path::new(&state_dir))
-            .await
-            .unwrap();
+        throughline_acp::demo::run(Path::new(&state_dir)).await.unwrap();
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the process under test is started here"
-)]
+#[expect(clippy::disallowed_methods, reason = "the process under test is started here")]
 async fn start(state_dir: &Path) -> (Client, Child) {
     let mut agent = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "process::plays_the_agent_when_told_to",
-            "--nocapture",
-        ])
+        .args(["--exact", "process::plays_the_agent_when_told_to", "--nocapture"])
         .env(STATE_DIR, state_dir)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

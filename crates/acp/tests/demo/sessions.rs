@@ -20,22 +20,14 @@ async fn the_agent_says_who_it_is_and_what_it_can_do() {
     assert_eq!(can["promptCapabilities"]["image"], true);
     assert_eq!(can["promptCapabilities"]["embeddedContext"], true);
     for capability in ["resume", "fork", "list", "close"] {
-        assert!(
-            can["sessionCapabilities"][capability].is_object(),
-            "{capability}"
-        );
+        assert!(can["sessionCapabilities"][capability].is_object(), "{capability}");
     }
 
     let params = json!({ "cwd": state.path(), "mcpServers": [] });
     let opened = client.call("session/new", params).await;
     assert_eq!(opened["result"]["modes"]["currentModeId"], "ask");
-    assert_eq!(
-        opened["result"]["configOptions"][0]["currentValue"],
-        "demo-small"
-    );
-    let offered = client
-        .until(|frame| frame["params"]["update"]["sessionUpdate"] == "available_commands_update")
-        .await;
+    assert_eq!(opened["result"]["configOptions"][0]["currentValue"], "demo-small");
+    let offered = client.until(|frame| frame["params"]["update"]["sessionUpdate"] == "available_commands_update").await;
     let commands = offered["params"]["update"]["availableCommands"].as_array();
     let names: Vec<&Value> = commands.unwrap().iter().map(|it| &it["name"]).collect();
     assert!(names.contains(&&json!("recall")) && names.contains(&&json!("help")));
@@ -49,9 +41,7 @@ async fn a_load_replays_exactly_what_happened_and_goes_on() {
     let session = client.open(work.path()).await;
     let params = json!({ "sessionId": session, "configId": "model", "value": "demo-large" });
     client.call("session/set_config_option", params).await;
-    let first = client
-        .whole_turn(&session, "say one\nplan a; b\nwrite f.txt x")
-        .await;
+    let first = client.whole_turn(&session, "say one\nplan a; b\nwrite f.txt x").await;
     client.hang_up().await;
     agent.await.unwrap().unwrap();
 
@@ -63,17 +53,11 @@ async fn a_load_replays_exactly_what_happened_and_goes_on() {
     let replayed = client.take_updates();
     assert_eq!(replayed[0]["sessionUpdate"], "user_message_chunk");
     assert_eq!(replayed[0]["messageId"], "user-1");
-    assert_eq!(
-        replayed[0]["content"]["text"],
-        "say one\nplan a; b\nwrite f.txt x"
-    );
+    assert_eq!(replayed[0]["content"]["text"], "say one\nplan a; b\nwrite f.txt x");
     assert_eq!(replayed[1..], first.updates);
 
     let recalled = client.whole_turn(&session, "say two\nrecall").await;
-    assert_eq!(
-        recalled.said(),
-        "two\n1. say one ⏎ plan a; b ⏎ write f.txt x"
-    );
+    assert_eq!(recalled.said(), "two\n1. say one ⏎ plan a; b ⏎ write f.txt x");
 }
 
 #[tokio::test]
@@ -87,9 +71,7 @@ async fn a_resume_replays_nothing_and_remembers_everything() {
     agent.await.unwrap().unwrap();
 
     let (mut client, _agent) = Client::connect(state.path()).await;
-    let resumed = client
-        .reopen("session/resume", &session, state.path())
-        .await;
+    let resumed = client.reopen("session/resume", &session, state.path()).await;
     assert_eq!(resumed["result"]["modes"]["currentModeId"], "ask");
     assert_eq!(client.take_updates(), Vec::<Value>::new());
     let recalled = client.whole_turn(&session, "/recall").await;
@@ -130,9 +112,7 @@ async fn sessions_are_listed_closed_and_opened_again() {
     let all = client.call("session/list", json!({})).await;
     let listed = all["result"]["sessions"].as_array().unwrap();
     assert_eq!(listed.len(), 2);
-    let here = client
-        .call("session/list", json!({ "cwd": elsewhere.path() }))
-        .await;
+    let here = client.call("session/list", json!({ "cwd": elsewhere.path() })).await;
     assert_eq!(here["result"]["sessions"][0]["sessionId"], second);
     let titled = listed.iter().find(|it| it["sessionId"] == first).unwrap();
     assert_eq!(titled["title"], "say a title ⏎ say more");
@@ -140,12 +120,8 @@ async fn sessions_are_listed_closed_and_opened_again() {
 
     // Closing stops a turn, and the session is free at once.
     client.prompt("hang", &first, "say here\nhang").await;
-    client
-        .until(|frame| frame["params"]["update"]["content"]["text"] == "here")
-        .await;
-    client
-        .request("close", "session/close", json!({ "sessionId": first }))
-        .await;
+    client.until(|frame| frame["params"]["update"]["content"]["text"] == "here").await;
+    client.request("close", "session/close", json!({ "sessionId": first })).await;
     assert_eq!(client.turn("hang").await.stop_reason(), "cancelled");
     assert!(client.answer_to("close").await.get("result").is_some());
     client.prompt("closed", &first, "say no").await;
@@ -158,11 +134,7 @@ async fn sessions_are_listed_closed_and_opened_again() {
 async fn a_session_that_is_not_there_is_not_found() {
     let state = tempfile::tempdir().unwrap();
     let (mut client, _agent) = Client::connect(state.path()).await;
-    for id in [
-        "0192b1a0-0000-7000-8000-000000000000",
-        "../../etc/passwd",
-        "",
-    ] {
+    for id in ["0192b1a0-0000-7000-8000-000000000000", "../../etc/passwd", ""] {
         for method in ["session/load", "session/resume", "session/fork"] {
             let answer = client.reopen(method, id, state.path()).await;
             assert_eq!(answer["error"]["code"], -32002, "{method} {id}: {answer}");
@@ -175,13 +147,7 @@ async fn a_session_that_is_not_there_is_not_found() {
     let unknown = client.call("session/teleport", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32601);
     client.send(json!("nonsense")).await;
-    assert!(
-        client
-            .call("session/list", json!({}))
-            .await
-            .get("result")
-            .is_some()
-    );
+    assert!(client.call("session/list", json!({})).await.get("result").is_some());
 }
 
 #[tokio::test]

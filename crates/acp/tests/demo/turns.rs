@@ -19,13 +19,7 @@ async fn fixture() -> Fixture {
     let work = tempfile::tempdir().unwrap();
     let (mut client, agent) = Client::connect(state.path()).await;
     let session = client.open(work.path()).await;
-    Fixture {
-        client,
-        agent,
-        session,
-        work,
-        _state: state,
-    }
+    Fixture { client, agent, session, work, _state: state }
 }
 
 #[tokio::test]
@@ -61,24 +55,15 @@ async fn lines_are_done_in_order() {
 async fn an_allowed_command_runs_once_and_its_output_is_shown() {
     let mut it = fixture().await;
     let command = "echo out; echo err >&2; echo x >> ran; exit 3";
-    it.client
-        .prompt("abc", &it.session, &format!("run {command}"))
-        .await;
+    it.client.prompt("abc", &it.session, &format!("run {command}")).await;
     let request = it.client.permission_request().await;
     let call = &request["params"]["toolCall"];
     assert_eq!(call["kind"], "execute");
     assert_eq!(call["rawInput"]["command"], json!(["sh", "-c", command]));
     assert_eq!(call["rawInput"]["cwd"], it.work.path().to_str().unwrap());
-    let kinds: Vec<&Value> = request["params"]["options"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|option| &option["kind"])
-        .collect();
-    assert_eq!(
-        kinds,
-        ["allow_once", "allow_always", "reject_once", "reject_always"]
-    );
+    let kinds: Vec<&Value> =
+        request["params"]["options"].as_array().unwrap().iter().map(|option| &option["kind"]).collect();
+    assert_eq!(kinds, ["allow_once", "allow_always", "reject_once", "reject_always"]);
     assert!(!it.work.path().join("ran").exists());
 
     it.client.choose(&request, "allow_once").await;
@@ -94,9 +79,7 @@ async fn an_allowed_command_runs_once_and_its_output_is_shown() {
 #[tokio::test]
 async fn a_rejected_command_does_not_run_and_the_next_line_is_done() {
     let mut it = fixture().await;
-    it.client
-        .prompt("no", &it.session, "run touch ran\nsay next")
-        .await;
+    it.client.prompt("no", &it.session, "run touch ran\nsay next").await;
     let request = it.client.permission_request().await;
     it.client.choose(&request, "reject_once").await;
     let turn = it.client.turn("no").await;
@@ -132,10 +115,7 @@ async fn the_model_can_be_switched() {
     let mut it = fixture().await;
     let params = json!({ "sessionId": it.session, "configId": "model", "value": "demo-large" });
     let set = it.client.call("session/set_config_option", params).await;
-    assert_eq!(
-        set["result"]["configOptions"][0]["currentValue"],
-        "demo-large"
-    );
+    assert_eq!(set["result"]["configOptions"][0]["currentValue"], "demo-large");
     let turn = it.client.whole_turn(&it.session, "/model").await;
     assert_eq!(turn.said(), "The model is demo-large.");
 }
@@ -154,28 +134,16 @@ async fn a_plan_is_worked_through() {
         .collect();
     assert_eq!(
         statuses,
-        [
-            "pending pending",
-            "in_progress pending",
-            "completed pending",
-            "completed in_progress",
-            "completed completed",
-        ]
+        ["pending pending", "in_progress pending", "completed pending", "completed in_progress", "completed completed",]
     );
 }
 
 #[tokio::test]
 async fn a_question_ends_the_turn_and_the_next_prompt_answers_it() {
     let mut it = fixture().await;
-    let turn = it
-        .client
-        .whole_turn(&it.session, "ask Which colour?\nsay done")
-        .await;
+    let turn = it.client.whole_turn(&it.session, "ask Which colour?\nsay done").await;
     assert_eq!(turn.stop_reason(), "end_turn");
-    assert_eq!(
-        turn.answer["result"]["_meta"]["throughline"]["question"],
-        true
-    );
+    assert_eq!(turn.answer["result"]["_meta"]["throughline"]["question"], true);
     let question = turn.of_kind("agent_message_chunk").last().unwrap();
     assert_eq!(question["content"]["text"], "Which colour?");
     assert_eq!(question["_meta"]["throughline"]["question"], true);
@@ -191,38 +159,21 @@ async fn a_question_ends_the_turn_and_the_next_prompt_answers_it() {
 async fn a_client_with_forms_is_asked_by_a_form() {
     let state = tempfile::tempdir().unwrap();
     let (mut client, _agent) = Client::connect_silently(state.path());
-    client
-        .initialize(json!({ "elicitation": { "form": {} } }))
-        .await;
+    client.initialize(json!({ "elicitation": { "form": {} } })).await;
     let session = client.open(state.path()).await;
-    client
-        .prompt("form", &session, "ask Which colour?\nsay next")
-        .await;
-    let request = client
-        .until(|frame| frame["method"] == "elicitation/create")
-        .await;
+    client.prompt("form", &session, "ask Which colour?\nsay next").await;
+    let request = client.until(|frame| frame["method"] == "elicitation/create").await;
     assert_eq!(request["params"]["message"], "Which colour?");
     let result = json!({ "action": "accept", "content": { "answer": "green" } });
-    client
-        .send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))
-        .await;
+    client.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
     let turn = client.turn("form").await;
-    assert_eq!(
-        turn.said(),
-        "You answered “green” to “Which colour?”.\nnext"
-    );
+    assert_eq!(turn.said(), "You answered “green” to “Which colour?”.\nnext");
 }
 
 #[tokio::test]
 async fn prose_and_nothing_are_answered_with_what_it_would_take() {
     let mut it = fixture().await;
-    for prompt in [
-        "make the button green\nplease",
-        "",
-        " \n",
-        "stream many",
-        "/help",
-    ] {
+    for prompt in ["make the button green\nplease", "", " \n", "stream many", "/help"] {
         let turn = it.client.whole_turn(&it.session, prompt).await;
         assert_eq!(turn.stop_reason(), "end_turn", "{prompt}");
         assert_eq!(turn.of_kind("agent_message_chunk").count(), 1, "{prompt}");
@@ -238,42 +189,25 @@ async fn what_is_not_text_is_acknowledged() {
         { "type": "resource", "resource": { "uri": "file:///a", "mimeType": "text/plain", "text": "héllo" } },
     ]);
     let params = json!({ "sessionId": it.session, "prompt": prompt });
-    it.client
-        .request("turn:image", "session/prompt", params)
-        .await;
+    it.client.request("turn:image", "session/prompt", params).await;
     let turn = it.client.turn("image").await;
-    assert_eq!(
-        turn.said(),
-        "Received: image, image/png, 5 bytes.\nReceived: resource file:///a, text/plain, 6 bytes."
-    );
+    assert_eq!(turn.said(), "Received: image, image/png, 5 bytes.\nReceived: resource file:///a, text/plain, 6 bytes.");
 }
 
 #[tokio::test]
 async fn failing_is_an_error_and_the_session_goes_on() {
     let mut it = fixture().await;
-    let turn = it
-        .client
-        .whole_turn(&it.session, "say before\nfail\nsay after")
-        .await;
+    let turn = it.client.whole_turn(&it.session, "say before\nfail\nsay after").await;
     assert_eq!(turn.answer["error"]["code"], -32603);
     assert_eq!(turn.answer["error"]["data"]["errorKind"], "demo_fail");
     assert_eq!(turn.said(), "before");
-    assert_eq!(
-        it.client.whole_turn(&it.session, "say on").await.said(),
-        "on"
-    );
+    assert_eq!(it.client.whole_turn(&it.session, "say on").await.said(), "on");
 }
 
 #[tokio::test]
 async fn files_outside_the_workspace_are_not_touched() {
     let mut it = fixture().await;
-    let turn = it
-        .client
-        .whole_turn(
-            &it.session,
-            "write ../evil.txt x\nread /etc/hostname\nread missing",
-        )
-        .await;
+    let turn = it.client.whole_turn(&it.session, "write ../evil.txt x\nread /etc/hostname\nread missing").await;
     assert_eq!(turn.call_ends(), ["failed", "failed", "failed"]);
     assert!(!it.work.path().parent().unwrap().join("evil.txt").exists());
 }
@@ -291,12 +225,8 @@ async fn a_flood_is_one_update() {
 #[tokio::test]
 async fn cancelling_stops_a_hang_and_a_pending_permission() {
     let mut it = fixture().await;
-    it.client
-        .prompt("hang", &it.session, "say here\nhang")
-        .await;
-    it.client
-        .until(|frame| frame["params"]["update"]["content"]["text"] == "here")
-        .await;
+    it.client.prompt("hang", &it.session, "say here\nhang").await;
+    it.client.until(|frame| frame["params"]["update"]["content"]["text"] == "here").await;
     cancel(&mut it).await;
     assert_eq!(it.client.turn("hang").await.stop_reason(), "cancelled");
 
@@ -329,9 +259,7 @@ async fn endless_output_is_shown_in_part_and_can_be_cancelled() {
     let mut it = fixture().await;
     let params = json!({ "sessionId": it.session, "modeId": "auto" });
     it.client.call("session/set_mode", params).await;
-    it.client
-        .prompt("much", &it.session, "run yes | head -c 1000000")
-        .await;
+    it.client.prompt("much", &it.session, "run yes | head -c 1000000").await;
     let turn = it.client.turn("much").await;
     let last = turn.of_kind("tool_call_update").last().unwrap();
     let text = last["content"][0]["content"]["text"].as_str().unwrap();
@@ -339,9 +267,7 @@ async fn endless_output_is_shown_in_part_and_can_be_cancelled() {
     assert!(turn.of_kind("tool_call_update").count() < 40);
 
     it.client.prompt("endless", &it.session, "run yes").await;
-    it.client
-        .until(|frame| frame["params"]["update"]["status"] == "in_progress")
-        .await;
+    it.client.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
     cancel(&mut it).await;
     assert_eq!(it.client.turn("endless").await.stop_reason(), "cancelled");
 }
@@ -349,9 +275,7 @@ async fn endless_output_is_shown_in_part_and_can_be_cancelled() {
 #[tokio::test]
 async fn a_sleep_can_be_cancelled_and_its_session_is_not_loaded_meanwhile() {
     let mut it = fixture().await;
-    it.client
-        .prompt("sleep", &it.session, "sleep 86400000\nsay too late")
-        .await;
+    it.client.prompt("sleep", &it.session, "sleep 86400000\nsay too late").await;
     let work = it.work.path().to_owned();
     let busy = it.client.reopen("session/load", &it.session, &work).await;
     assert_eq!(busy["error"]["code"], -32600);
@@ -378,10 +302,7 @@ async fn a_second_prompt_is_refused_and_the_first_goes_on() {
     it.client.prompt("second", &it.session, "say me too").await;
     let refused = it.client.turn("second").await.answer;
     assert_eq!(refused["error"]["code"], -32600);
-    assert_eq!(
-        refused["error"]["message"],
-        "a turn is already running in this session"
-    );
+    assert_eq!(refused["error"]["message"], "a turn is already running in this session");
     it.client.choose(&request, "allow_once").await;
     assert_eq!(it.client.turn("first").await.stop_reason(), "end_turn");
     let recalled = it.client.whole_turn(&it.session, "recall").await;
@@ -420,9 +341,7 @@ async fn wait_for_death(pid: &str) {
         }
     };
     let patience = std::time::Duration::from_secs(10);
-    tokio::time::timeout(patience, looking)
-        .await
-        .expect("the command's child dies");
+    tokio::time::timeout(patience, looking).await.expect("the command's child dies");
 }
 
 fn read(dir: &Path, file: &str) -> String {

@@ -121,7 +121,13 @@ impl Fixture {
 
     /// A request that waits.
     pub fn approval(&mut self, asked_at: Timestamp) -> ApprovalRow {
-        let ask = Asked { call: "call-1".into(), title: "cargo test".into(), tool: "execute".into(), input: None, cwd: "/code".into() };
+        let ask = Asked {
+            call: "call-1".into(),
+            title: "cargo test".into(),
+            tool: "execute".into(),
+            input: None,
+            cwd: "/code".into(),
+        };
         let approval = Approval {
             id: self.id(),
             execution: self.id(),

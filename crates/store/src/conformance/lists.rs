@@ -59,7 +59,8 @@ pub(super) async fn pages_of_tasks_neither_skip_nor_repeat(site: &dyn Site) {
     // Times repeat, so that ties have to be broken.
     let mut tasks: Vec<_> = (0..60)
         .map(|nr: usize| {
-            let mut task = make.task(projects[nr % 2], activities[nr % 3].clone(), at(i64::try_from(nr / 10).unwrap_or(0)));
+            let mut task =
+                make.task(projects[nr % 2], activities[nr % 3].clone(), at(i64::try_from(nr / 10).unwrap_or(0)));
             task.lifecycle = if nr % 4 == 0 { Lifecycle::Closed } else { Lifecycle::Open };
             task
         })
@@ -69,7 +70,8 @@ pub(super) async fn pages_of_tasks_neither_skip_nor_repeat(site: &dyn Site) {
     for projects in [vec![], projects.to_vec(), vec![projects[1]]] {
         for all in [true, false] {
             let wanted = tasks.iter().filter(|task| all || task.lifecycle == Lifecycle::Open);
-            let wanted: Vec<_> = wanted.filter(|task| projects.is_empty() || projects.contains(&task.project)).cloned().collect();
+            let wanted: Vec<_> =
+                wanted.filter(|task| projects.is_empty() || projects.contains(&task.project)).cloned().collect();
             let (mut after, mut listed) = (None, vec![]);
             loop {
                 let query = TaskQuery { projects: projects.clone(), all, after, limit: 7, needs_person: false };

@@ -64,7 +64,12 @@ pub(super) async fn a_refused_batch_changes_nothing(site: &dyn Site) {
     let session = make.id();
     let refused = Batch {
         appends: vec![
-            Append { stream: other, expected: 0, events: vec![make.note("fits")], snapshot: Some(Arc::new(State::Task(None))) },
+            Append {
+                stream: other,
+                expected: 0,
+                events: vec![make.note("fits")],
+                snapshot: Some(Arc::new(State::Task(None))),
+            },
             Append { stream: one, expected: 0, events: vec![make.note("does not")], snapshot: None },
         ],
         rows: vec![
@@ -237,13 +242,17 @@ pub(super) async fn a_stream_loads_as_a_snapshot_and_a_tail(site: &dyn Site) {
     let stream = StreamId::Person(person);
     let empty = store.load(stream).await.expect("nothing yet");
     assert_eq!((empty.state, empty.version, empty.tail), (State::Person(None), 0, vec![]));
-    let state = |name: &str| State::Person(Some(Person { id: person, name: name.into(), locale: "en".into(), identities: vec![] }));
+    let state = |name: &str| {
+        State::Person(Some(Person { id: person, name: name.into(), locale: "en".into(), identities: vec![] }))
+    };
     let mut commit = async |expected, count: u64, snapshot: Option<State>| {
         let events = (0..count).map(|_| make.enrolled("Ada")).collect();
         let append = Append { stream, expected, events, snapshot: snapshot.map(Arc::new) };
         store.commit(Batch { appends: vec![append], ..Batch::default() }).await.expect("a batch")
     };
-    let shape = |loaded: Loaded| (loaded.state, loaded.version, loaded.tail.iter().map(|event| event.version).collect::<Vec<_>>());
+    let shape = |loaded: Loaded| {
+        (loaded.state, loaded.version, loaded.tail.iter().map(|event| event.version).collect::<Vec<_>>())
+    };
     commit(0, 3, None).await;
     assert_eq!(shape(store.load(stream).await.expect("a tail")), (State::Person(None), 0, vec![1, 2, 3]));
     commit(3, 2, Some(state("Ada"))).await;

@@ -71,7 +71,11 @@ pub(super) async fn effects_wait_in_order_until_settled(site: &dyn Site) {
     let keys: Vec<_> = [&first, &second, &third, &timer].map(Effect::key).to_vec();
     assert_eq!(due(&*store, at(49), 9).await, (keys[..3].to_vec(), Some(at(50))));
     assert_eq!(due(&*store, at(50), 9).await, (keys.clone(), None));
-    assert_eq!(due(&*store, at(50), 2).await, (keys[..2].to_vec(), Some(at(20))), "the limit leaves the rest for later");
+    assert_eq!(
+        due(&*store, at(50), 2).await,
+        (keys[..2].to_vec(), Some(at(20))),
+        "the limit leaves the rest for later"
+    );
     assert_eq!(due(&*store, at(9), 9).await, (vec![], Some(at(10))));
     let settled = vec![keys[0].clone(), keys[2].clone(), "unknown".to_owned()];
     store.commit(Batch { settled, ..Batch::default() }).await.expect("settled");

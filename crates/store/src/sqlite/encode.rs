@@ -92,7 +92,11 @@ impl Encoded {
             appends: batch.appends.iter().map(append).collect::<Result<_, _>>()?,
             rows: batch.rows.iter().map(row).collect::<Result<_, _>>()?,
             settled: batch.settled.clone(),
-            effects: batch.effects.iter().filter_map(|known| effect(known, batch.at.millis()).transpose()).collect::<Result<_, _>>()?,
+            effects: batch
+                .effects
+                .iter()
+                .filter_map(|known| effect(known, batch.at.millis()).transpose())
+                .collect::<Result<_, _>>()?,
             inbox: batch.inbox.clone(),
             mark: batch.mark,
         })
@@ -146,9 +150,11 @@ fn row(row: &Row) -> Result<EncodedRow, StoreError> {
             asked_at: approval.asked_at.millis(),
             data: json(approval)?,
         },
-        Row::Delivery(delivery) => {
-            EncodedRow::Delivery { id: delivery.id.uuid().into_bytes(), at: delivery.at.millis(), data: json(delivery)? }
-        }
+        Row::Delivery(delivery) => EncodedRow::Delivery {
+            id: delivery.id.uuid().into_bytes(),
+            at: delivery.at.millis(),
+            data: json(delivery)?,
+        },
     })
 }
 

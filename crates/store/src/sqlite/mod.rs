@@ -39,8 +39,16 @@ pub use schema::{MIGRATIONS, Migration};
 
 /// What is asked often, for the test that none of it scans or sorts.
 #[doc(hidden)]
-pub const FREQUENT_QUERIES: &[&str] =
-    &[query::FEED, query::FEED_OF_STREAM, query::PAGE, query::LATEST_ITEM, query::TAIL, query::DUE, tasks::OF_ALL, tasks::OF_PROJECT];
+pub const FREQUENT_QUERIES: &[&str] = &[
+    query::FEED,
+    query::FEED_OF_STREAM,
+    query::PAGE,
+    query::LATEST_ITEM,
+    query::TAIL,
+    query::DUE,
+    tasks::OF_ALL,
+    tasks::OF_PROJECT,
+];
 
 /// The store in a home. Dropping it commits what was queued and closes the file.
 #[derive(Debug)]
@@ -132,8 +140,12 @@ impl Store for SqliteStore {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, StoreError> + Send + 'static) -> Result<T, StoreError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| StoreError::Failed(format!("a file was not handled: {error}")))?
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| StoreError::Failed(format!("a file was not handled: {error}")))?
 }
 
 /// The events of a committed batch, with the places that the writer gave them.
@@ -143,5 +155,8 @@ fn recorded(batch: Batch, before: u64) -> Vec<Recorded> {
         let (stream, expected) = (append.stream, append.expected);
         append.events.into_iter().zip(expected + 1..).map(move |(event, version)| (stream, version, event))
     });
-    placed.zip(before + 1..).map(|((stream, version, event), seq)| Recorded { seq: Seq(seq), stream, version, at, event }).collect()
+    placed
+        .zip(before + 1..)
+        .map(|((stream, version, event), seq)| Recorded { seq: Seq(seq), stream, version, at, event })
+        .collect()
 }

@@ -25,7 +25,8 @@ pub(super) const LATEST_ITEM: &str = "SELECT seq, stream, version, at, data FROM
 /// Newest first, because only the last few of a stream's events come after its snapshot.
 pub(super) const TAIL: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
      WHERE stream = ?1 ORDER BY seq DESC";
-pub(super) const DUE: &str = "SELECT key, due_at, data FROM effects INDEXED BY effects_due ORDER BY due_at, nr LIMIT ?1";
+pub(super) const DUE: &str =
+    "SELECT key, due_at, data FROM effects INDEXED BY effects_due ORDER BY due_at, nr LIMIT ?1";
 
 /// All rows of a query, by a prepared statement.
 pub(super) fn rows<T>(
@@ -56,7 +57,8 @@ fn recorded(row: &Row<'_>) -> Result<Recorded, StoreError> {
     let seq: u64 = row.get(0)?;
     let place = || format!("event {seq}");
     let key = row.get_ref(1)?.as_blob().map_err(|error| StoreError::Corrupt(format!("{}: {error}", place())))?;
-    let stream = stream_of(key).ok_or_else(|| StoreError::Corrupt(format!("{}: of no known kind of stream", place())))?;
+    let stream =
+        stream_of(key).ok_or_else(|| StoreError::Corrupt(format!("{}: of no known kind of stream", place())))?;
     let event = Event::decode(stream.kind(), text(row, 4, place)?)
         .map_err(|error| StoreError::Corrupt(format!("{}: {error}", place())))?;
     Ok(Recorded { seq: Seq(seq), stream, version: row.get(2)?, at: Timestamp::from_millis(row.get(3)?), event })
@@ -65,7 +67,9 @@ fn recorded(row: &Row<'_>) -> Result<Recorded, StoreError> {
 pub(super) fn read(connection: &Connection, feed: Feed) -> Result<Vec<Recorded>, StoreError> {
     match feed.stream {
         None => rows(connection, FEED, params![bound(feed.after), feed.limit], recorded),
-        Some(stream) => rows(connection, FEED_OF_STREAM, params![stream_key(stream), bound(feed.after), feed.limit], recorded),
+        Some(stream) => {
+            rows(connection, FEED_OF_STREAM, params![stream_key(stream), bound(feed.after), feed.limit], recorded)
+        }
     }
 }
 
@@ -79,7 +83,11 @@ fn bound(seq: Seq) -> i64 {
     i64::try_from(seq.0).unwrap_or(i64::MAX)
 }
 
-pub(super) fn latest_items(connection: &mut Connection, stream: StreamId, items: &[ItemId]) -> Result<Vec<Recorded>, StoreError> {
+pub(super) fn latest_items(
+    connection: &mut Connection,
+    stream: StreamId,
+    items: &[ItemId],
+) -> Result<Vec<Recorded>, StoreError> {
     let snapshot = connection.transaction()?;
     let mut found = Vec::with_capacity(items.len());
     for item in items {
@@ -138,7 +146,9 @@ fn kind_of(state: &State) -> StreamKind {
 pub(super) fn input(connection: &Connection, lookup: &Lookup) -> Result<Option<InputRow>, StoreError> {
     let (sql, key) = match lookup {
         Lookup::Input(id) => ("SELECT turn, data FROM inputs WHERE id = ?1", id.uuid()),
-        Lookup::Decision(id) => ("SELECT turn, data FROM inputs WHERE decision = ?1 ORDER BY rowid DESC LIMIT 1", id.uuid()),
+        Lookup::Decision(id) => {
+            ("SELECT turn, data FROM inputs WHERE decision = ?1 ORDER BY rowid DESC LIMIT 1", id.uuid())
+        }
     };
     let found = rows(connection, sql, [key.into_bytes()], |row| {
         let place = || format!("input of {key}");
@@ -165,29 +175,38 @@ pub(super) fn due(connection: &Connection, at: Timestamp, limit: usize) -> Resul
 }
 
 pub(super) fn incarnation(connection: &Connection) -> Result<String, StoreError> {
-    let found = connection.query_row("SELECT value FROM meta WHERE key = 'incarnation'", [], |row| row.get(0)).optional()?;
+    let found =
+        connection.query_row("SELECT value FROM meta WHERE key = 'incarnation'", [], |row| row.get(0)).optional()?;
     found.ok_or_else(|| StoreError::Corrupt("the database does not say which one it is".into()))
 }
 
 pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreError> {
     Ok(match ask {
         // An empty key is that of a task which has none yet, and so nobody's.
-        Ask::TaskByKey(key) => Answer::Task(task(connection, "SELECT data FROM tasks WHERE key = ?1 AND key <> ''", [key])?),
-        Ask::Task(id) => Answer::Task(task(connection, "SELECT data FROM tasks WHERE id = ?1", [id.uuid().into_bytes()])?),
+        Ask::TaskByKey(key) => {
+            Answer::Task(task(connection, "SELECT data FROM tasks WHERE key = ?1 AND key <> ''", [key])?)
+        }
+        Ask::Task(id) => {
+            Answer::Task(task(connection, "SELECT data FROM tasks WHERE id = ?1", [id.uuid().into_bytes()])?)
+        }
         Ask::Projects => Answer::Projects(decoded(connection, "SELECT data FROM projects ORDER BY name, id", [])?),
         Ask::PendingApprovals => Answer::Approvals(decoded(
             connection,
             "SELECT data FROM approvals WHERE state = 'pending' ORDER BY asked_at, rowid",
             [],
         )?),
-        Ask::Approval(id) => {
-            Answer::Approvals(decoded(connection, "SELECT data FROM approvals WHERE id = ?1", [id.uuid().into_bytes()])?)
-        }
+        Ask::Approval(id) => Answer::Approvals(decoded(
+            connection,
+            "SELECT data FROM approvals WHERE id = ?1",
+            [id.uuid().into_bytes()],
+        )?),
         Ask::Inbox(key) => Answer::Inbox(inbox(connection, key)?),
         Ask::Mark(session, epoch) => Answer::Mark(mark(connection, session, epoch)?),
-        Ask::Deliveries(limit) => {
-            Answer::Deliveries(decoded(connection, "SELECT data FROM outbox ORDER BY at DESC, rowid DESC LIMIT ?1", [limit])?)
-        }
+        Ask::Deliveries(limit) => Answer::Deliveries(decoded(
+            connection,
+            "SELECT data FROM outbox ORDER BY at DESC, rowid DESC LIMIT ?1",
+            [limit],
+        )?),
         Ask::Head => Answer::Head(Seq(connection
             .prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?
             .query_row([], |row| row.get(0))?)),

@@ -59,11 +59,16 @@ impl<T> Queue<T> {
         let wanted = if last < GROUP_MIN { 1 } else { last - last / 8 };
         if waiting.things.len() < wanted && wanted > 1 && !waiting.closed {
             waiting.wanted = wanted;
-            let lingered = self.enough.wait_timeout_while(waiting, LINGER, |waiting| waiting.things.len() < wanted && !waiting.closed);
+            let lingered = self
+                .enough
+                .wait_timeout_while(waiting, LINGER, |waiting| waiting.things.len() < wanted && !waiting.closed);
             waiting = lingered.unwrap_or_else(PoisonError::into_inner).0;
         }
         waiting.wanted = 1;
-        waiting = self.enough.wait_while(waiting, |waiting| waiting.things.is_empty() && !waiting.closed).unwrap_or_else(PoisonError::into_inner);
+        waiting = self
+            .enough
+            .wait_while(waiting, |waiting| waiting.things.is_empty() && !waiting.closed)
+            .unwrap_or_else(PoisonError::into_inner);
         // While the group is at work nobody need wake the taker.
         waiting.wanted = usize::MAX;
         group.extend(waiting.things.drain(..).map(|(thing, _)| thing));

@@ -41,13 +41,22 @@ pub(super) fn list(connection: &mut Connection, query: &TaskQuery) -> Result<Vec
     found.iter().map(|(place, data)| from_json(data, || format!("task {}", hex::encode(place.2)))).collect()
 }
 
-fn range(connection: &Connection, query: &TaskQuery, open: bool, project: Option<Key>) -> Result<Vec<Listed>, StoreError> {
+fn range(
+    connection: &Connection,
+    query: &TaskQuery,
+    open: bool,
+    project: Option<Key>,
+) -> Result<Vec<Listed>, StoreError> {
     let rank_max = if query.needs_person { RANK_NEEDS_PERSON } else { u8::MAX };
-    let after = query.after.map(|place| (i64::from(place.rank), recency(place.updated_at.millis()), place.id.uuid().into_bytes()));
+    let after = query
+        .after
+        .map(|place| (i64::from(place.rank), recency(place.updated_at.millis()), place.id.uuid().into_bytes()));
     let (rank, recency, id) = after.unwrap_or((-1, 0, Key::default()));
     let listed = |row: &rusqlite::Row<'_>| Ok(((row.get(0)?, row.get(1)?, row.get(2)?), row.get(3)?));
     match project {
         None => rows(connection, OF_ALL, params![open, rank_max, rank, recency, id, query.limit], listed),
-        Some(project) => rows(connection, OF_PROJECT, params![open, rank_max, rank, recency, id, query.limit, project], listed),
+        Some(project) => {
+            rows(connection, OF_PROJECT, params![open, rank_max, rank, recency, id, query.limit, project], listed)
+        }
     }
 }

@@ -43,14 +43,13 @@ pub(super) fn streamed(answer: &Answer) -> Vec<Step> {
     };
     let mut steps = vec![
         Step::Send(say("message_start", json!({"message": message(answer)}))),
-        Step::Send(say(
-            "content_block_start",
-            json!({"index": 0, "content_block": {"type": "text", "text": ""}}),
-        )),
+        Step::Send(say("content_block_start", json!({"index": 0, "content_block": {"type": "text", "text": ""}}))),
     ];
-    steps.extend(answer.deltas(|text| {
-        say("content_block_delta", json!({"index": 0, "delta": {"type": "text_delta", "text": text}}))
-    }));
+    steps.extend(
+        answer.deltas(|text| {
+            say("content_block_delta", json!({"index": 0, "delta": {"type": "text_delta", "text": text}}))
+        }),
+    );
     steps.push(Step::Send(say("content_block_stop", json!({"index": 0}))));
     if let Some(used) = tool_use(answer) {
         let mut begun = used.clone();

@@ -129,9 +129,9 @@ impl ScriptedModel {
     }
 
     fn wait<T>(&self, what: &str, look: impl FnMut(&Known) -> Option<T>) -> T {
-        self.ledger.wait_for(PATIENCE, look).unwrap_or_else(|| {
-            panic!("{what} does not come; what came:\n{}", self.summary())
-        })
+        self.ledger
+            .wait_for(PATIENCE, look)
+            .unwrap_or_else(|| panic!("{what} does not come; what came:\n{}", self.summary()))
     }
 }
 

@@ -47,9 +47,7 @@ async fn handle(State(ledger): State<Arc<Ledger>>, method: Method, uri: Uri, bod
         Some((model, "streamGenerateContent")) => {
             answer(&ledger, Api::Gemini, model.to_owned(), Delivery::Streamed, body).await
         }
-        Some((model, "generateContent")) => {
-            answer(&ledger, Api::Gemini, model.to_owned(), Delivery::Whole, body).await
-        }
+        Some((model, "generateContent")) => answer(&ledger, Api::Gemini, model.to_owned(), Delivery::Whole, body).await,
         _ => not_found(),
     }
 }
@@ -59,8 +57,10 @@ fn named(body: &Value) -> String {
 }
 
 fn models() -> Value {
-    let model = |id: &str| json!({"id": id, "name": format!("models/{id}"), "object": "model", "type": "model",
-                                  "display_name": id, "created_at": "2026-01-01T00:00:00Z", "owned_by": "script"});
+    let model = |id: &str| {
+        json!({"id": id, "name": format!("models/{id}"), "object": "model", "type": "model",
+                                  "display_name": id, "created_at": "2026-01-01T00:00:00Z", "owned_by": "script"})
+    };
     let all = json!([model("fake-a"), model("fake-b")]);
     json!({"object": "list", "data": all, "models": all, "has_more": false})
 }

@@ -73,7 +73,10 @@ mod tests {
         let wanted = ShellCall { command: "ls".into(), rights: Rights::Usual };
         let text = tool(json!({"properties": {"command": {"type": "string"}, "is_background": {"type": "boolean"}},
                                "required": ["command", "is_background"]}));
-        assert_eq!(call(&[text], &wanted).map(|call| call.arguments), Some(json!({"command": "ls", "is_background": false})));
+        assert_eq!(
+            call(&[text], &wanted).map(|call| call.arguments),
+            Some(json!({"command": "ls", "is_background": false}))
+        );
         let list = tool(json!({"properties": {"command": {"type": "array"}}}));
         let got = call(&[list], &wanted).map(|call| call.arguments);
         assert_eq!(got, Some(json!({"command": ["bash", "-lc", "ls"]})));
