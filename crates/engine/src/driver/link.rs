@@ -72,7 +72,7 @@ impl Link {
         assembler: Assembler,
     ) -> Self {
         let (outgoing, parcels) = mpsc::unbounded_channel();
-        shared.tasks.spawn(post(Arc::clone(shared), process, writer.clone(), parcels));
+        shared.run.tasks.spawn(post(Arc::clone(shared), process, writer.clone(), parcels));
         let acknowledged = assembler.safe_mark();
         Self {
             process,
@@ -111,14 +111,14 @@ async fn post(shared: Arc<Shared>, process: Process, writer: Writer, mut parcels
     loop {
         let parcel = tokio::select! {
             parcel = parcels.recv() => parcel,
-            () = shared.stop.cancelled() => return,
+            () = shared.run.stop.cancelled() => return,
         };
         match parcel {
             None => return,
             Some(Parcel::Frame { frame, key, turn }) => {
                 let written = tokio::select! {
                     written = writer.write(&frame.id, frame.bytes) => written,
-                    () = shared.stop.cancelled() => return,
+                    () = shared.run.stop.cancelled() => return,
                 };
                 posted(&shared, process, written.map(drop), key, turn).await;
             }

@@ -62,11 +62,19 @@ pub(crate) struct Shared {
     in_hand: Arc<InHand>,
     mailboxes: Mutex<HashMap<ExecutionId, mpsc::UnboundedSender<Order>>>,
     processes: Mutex<HashMap<RuntimeSessionId, Process>>,
-    process_ended: Notify,
-    /// No process is started any more; the effect stays for the next daemon.
-    holding: AtomicBool,
+    run: Run,
+}
+
+/// How the drivers of a daemon come to an end.
+#[derive(Default)]
+struct Run {
+    /// Drivers let go of their processes.
     stop: CancellationToken,
     tasks: TaskTracker,
+    /// No process is started any more; the effect stays for the next daemon.
+    holding: AtomicBool,
+    /// Rung whenever a process is no longer listened to.
+    process_ended: Notify,
 }
 
 /// An effect for a driver.
@@ -87,10 +95,7 @@ impl Drivers {
             in_hand: Arc::default(),
             mailboxes: Mutex::default(),
             processes: Mutex::default(),
-            process_ended: Notify::new(),
-            holding: AtomicBool::new(false),
-            stop: CancellationToken::new(),
-            tasks: TaskTracker::new(),
+            run: Run::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -119,7 +124,7 @@ impl Drivers {
         mailboxes.insert(process.execution, sender);
         let driver =
             Driver { shared: Arc::clone(&self.shared), execution: process.execution, mailbox: receiver, link: None };
-        self.shared.tasks.spawn(driver.run());
+        self.shared.run.tasks.spawn(driver.run());
     }
 
     /// Processes that this daemon listens to.
@@ -129,16 +134,16 @@ impl Drivers {
 
     /// Lets go of all processes. Their keepers keep them.
     pub(crate) async fn detach(&self, patience: Duration) {
-        self.shared.stop.cancel();
-        self.shared.tasks.close();
-        if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
+        self.shared.run.stop.cancel();
+        self.shared.run.tasks.close();
+        if tokio::time::timeout(patience, self.shared.run.tasks.wait()).await.is_err() {
             tracing::warn!("some drivers did not end in time");
         }
     }
 
     /// Ends all processes. Their sessions are parked, a turn that runs is interrupted.
     pub(crate) async fn stop_all(&self, patience: Duration) {
-        self.shared.holding.store(true, Ordering::SeqCst);
+        self.shared.run.holding.store(true, Ordering::SeqCst);
         for process in self.processes() {
             let cause = "it was stopped by `tl down --all`".to_owned();
             let to = StreamId::Task(process.task);
@@ -156,7 +161,7 @@ impl Drivers {
         }
         let ended = async {
             loop {
-                let next = self.shared.process_ended.notified();
+                let next = self.shared.run.process_ended.notified();
                 if self.shared.processes().is_empty() {
                     return;
                 }
@@ -204,7 +209,7 @@ impl Shared {
                     tracing::error!(?process, %error, "a report cannot be committed and is tried again");
                     tokio::select! {
                         () = tokio::time::sleep(RETRY) => {}
-                        () = self.stop.cancelled() => return Err(Stale),
+                        () = self.run.stop.cancelled() => return Err(Stale),
                     }
                 }
             }
@@ -219,7 +224,7 @@ impl Shared {
             tracing::error!(%error, "effects cannot be settled yet");
             tokio::select! {
                 () = tokio::time::sleep(RETRY) => {}
-                () = self.stop.cancelled() => return,
+                () = self.run.stop.cancelled() => return,
             }
         }
         for key in keys {
@@ -268,7 +273,7 @@ impl Driver {
     }
 
     async fn next(&mut self) -> Next {
-        let stop = self.shared.stop.clone();
+        let stop = self.shared.run.stop.clone();
         let Some(link) = self.link.as_mut() else {
             return tokio::select! {
                 order = self.mailbox.recv() => order.map_or(Next::Stop, Next::Perform),
@@ -320,7 +325,7 @@ impl Driver {
         if let Some(link) = self.link.take() {
             self.shared.processes().remove(&link.process.session);
             self.shared.core.hub.cleared(link.process.task);
-            self.shared.process_ended.notify_waiters();
+            self.shared.run.process_ended.notify_waiters();
         }
     }
 

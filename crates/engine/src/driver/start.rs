@@ -63,7 +63,7 @@ impl Driver {
         };
         let dir = self.shared.keeper_dir(process);
         if !dir.exists() || never_spoken_to(&dir, &carried).await {
-            if self.shared.holding.load(Ordering::SeqCst) {
+            if self.shared.run.holding.load(Ordering::SeqCst) {
                 return;
             }
             self.shared.make_room().await;
@@ -269,7 +269,7 @@ impl Driver {
         self.shared.core.hub.cleared(process.task);
         metrics::gauge!("throughline_live_processes").set(self.shared.processes().len() as f64);
         self.shared.settle(vec![Effect::StartRuntime { process }.key(), key]).await;
-        self.shared.process_ended.notify_waiters();
+        self.shared.run.process_ended.notify_waiters();
     }
 }
 
