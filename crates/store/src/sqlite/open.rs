@@ -62,10 +62,13 @@ impl Claim {
         let home = &options.dir;
         DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(at_path(home))?;
         let path = home.join("throughline.db.lock");
-        let lock = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(at_path(&path))?;
+        let lock =
+            File::options().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(at_path(&path))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Busy(format!("{} is held by another process", path.display()))),
+            Err(TryLockError::WouldBlock) => {
+                Err(StoreError::Busy(format!("{} is held by another process", path.display())))
+            }
             Err(TryLockError::Error(error)) => Err(at_path(&path)(error)),
         }
     }
@@ -79,7 +82,8 @@ pub(super) fn writer(options: &OpenOptions) -> Result<Connection, StoreError> {
         // Made by hand for its mode: SQLite gives the log and its index the mode of the database.
         File::options().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(at_path(&path))?;
     }
-    let mut connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let mut connection =
+        Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
