@@ -61,7 +61,7 @@ pub(super) async fn pages_of_tasks_neither_skip_nor_repeat(site: &dyn Site) {
         .map(|nr: usize| {
             let mut task =
                 make.task(projects[nr % 2], activities[nr % 3].clone(), at(i64::try_from(nr / 10).unwrap_or(0)));
-            task.lifecycle = if nr % 4 == 0 { Lifecycle::Closed } else { Lifecycle::Open };
+            task.lifecycle = if nr.is_multiple_of(4) { Lifecycle::Closed } else { Lifecycle::Open };
             task
         })
         .collect();

@@ -35,7 +35,7 @@ pub(super) fn list(connection: &mut Connection, query: &TaskQuery) -> Result<Vec
             found.extend(range(&snapshot, query, *open, Some(project.uuid().into_bytes()))?);
         }
     }
-    found.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    found.sort_unstable_by_key(|found| found.0);
     found.dedup_by(|one, other| one.0 == other.0);
     found.truncate(query.limit);
     found.iter().map(|(place, data)| from_json(data, || format!("task {}", hex::encode(place.2)))).collect()
