@@ -3,10 +3,22 @@
 //! A profile fills in [`Quirks`]; [`Quirks::default`] holds the words that several agents share and that do
 //! no harm to the others.
 
+use serde::Deserialize;
 use serde_json::Value;
 use throughline_model::time::Timestamp;
 
 use crate::happening::FailureKind;
+
+/// How a message reads with which an agent ends a failed turn as if it had worked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailedMessage {
+    /// Where the failure's words begin. What stands before is of the same message and no part of them.
+    pub begins: String,
+    /// How they end, where that is always the same.
+    #[serde(default)]
+    pub ends: String,
+}
 
 /// How an agent departs from the protocol's plain reading.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,10 +28,14 @@ pub struct Quirks {
     /// JSON pointers into a prompt's answer, at which a failure stands that the stop reason hides. At the same
     /// place of a `session_info_update` stand warnings, which are kept as notes.
     pub failure_pointers: Vec<String>,
+    /// Messages that are failures, if they are the last of a turn.
+    pub failed_messages: Vec<FailedMessage>,
     /// JSON pointers into an error's `data` or a hidden failure, at which a word for the kind stands.
     pub kind_pointers: Vec<String>,
     /// What those words mean.
     pub kinds: Vec<(String, FailureKind)>,
+    /// Parts of a failure's words, in lower case, that speak of a limit where nothing else says the kind.
+    pub limit_words: Vec<String>,
     /// JSON pointers into an error's `data` or a hidden failure, at which the moment stands from which on a
     /// limit is lifted, in seconds or milliseconds since the Unix epoch.
     pub retry_pointers: Vec<String>,
@@ -49,8 +65,10 @@ impl Default for Quirks {
                 "jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}
             })),
             failure_pointers: words(&["/_meta/jetbrains/air/sessionFailure"]),
+            failed_messages: vec![],
             kind_pointers: words(&["/errorKind", "/category", "/kind"]),
             kinds: kinds.into_iter().map(|(word, kind)| (word.to_owned(), kind)).collect(),
+            limit_words: words(&["rate limit", "rate_limit", "usage limit", "too many requests", "resource_exhausted"]),
             retry_pointers: words(&["/resetsAt", "/retryAt", "/resets_at"]),
             unknown_session: words(&[
                 "not found",
@@ -59,6 +77,7 @@ impl Default for Quirks {
                 "no conversation found",
                 "does not exist",
                 "no rollout",
+                "no previous sessions",
             ]),
             session_in_use: words(&["thread_active_writer", "already open", "in use", "active writer"]),
         }
@@ -69,6 +88,19 @@ impl Quirks {
     /// The failure that an answer hides, if it does. A mere warning is none.
     pub(crate) fn hidden_failure<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
         self.trouble(answer).find(|trouble| trouble.get("severity").and_then(Value::as_str) != Some("warning"))
+    }
+
+    /// The failure's words in a turn's last message, if it is one.
+    pub(crate) fn failed_message<'a>(&self, message: &'a str) -> Option<&'a str> {
+        self.failed_messages.iter().find_map(|shape| {
+            let words = message[message.rfind(&shape.begins)?..].trim_end();
+            words.ends_with(&shape.ends).then_some(words)
+        })
+    }
+
+    /// What kind of failure its words speak of.
+    pub(crate) fn kind_of_words(&self, words: &str) -> FailureKind {
+        if contains_any(words, &self.limit_words) { FailureKind::Limited } else { FailureKind::Failed }
     }
 
     /// Failures and warnings in the meta data of an answer or an update.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use throughline_acp::quirks::{FailedMessage, Quirks};
+
 use crate::home::Home;
 
 const SHIPPED: &str = include_str!("../agents.toml");
@@ -49,6 +51,15 @@ pub struct AgentProfile {
     pub install: String,
     /// Whether it takes a session up again safely, so that its process may go when it has nothing to do.
     pub parks: bool,
+    /// Messages with which it ends a failed turn as if it had worked.
+    pub failed_messages: Vec<FailedMessage>,
+}
+
+impl AgentProfile {
+    /// How it departs from the protocol's plain reading.
+    pub(crate) fn quirks(&self) -> Quirks {
+        Quirks { failed_messages: self.failed_messages.clone(), ..Quirks::default() }
+    }
 }
 
 /// Why the settings cannot be used.
@@ -117,6 +128,8 @@ struct Profile {
     install: String,
     #[serde(default = "yes")]
     parks: bool,
+    #[serde(default)]
+    failed_messages: Vec<FailedMessage>,
 }
 
 fn yes() -> bool {
@@ -158,8 +171,8 @@ impl Config {
             if profile.command.is_empty() {
                 return Err(invalid(format!("agent `{name}` has an empty command")));
             }
-            let Profile { command, aliases, env, set, install, parks } = profile;
-            agents.push(AgentProfile { name, command, aliases, env, set, install, parks });
+            let Profile { command, aliases, env, set, install, parks, failed_messages } = profile;
+            agents.push(AgentProfile { name, command, aliases, env, set, install, parks, failed_messages });
         }
         let config = Self {
             default_agent: file.default_agent.unwrap_or_else(|| "demo".into()),

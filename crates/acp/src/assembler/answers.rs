@@ -10,6 +10,7 @@ use throughline_model::ids::TurnId;
 use throughline_model::runtime_session::{AgentDescription, Capabilities};
 use throughline_model::turn::{StopReason, Usage};
 
+use super::messages::OpenMessage;
 use super::{Assembler, Phase, settings};
 use crate::happening::{
     AuthMethod, FailureKind, Happening, Initialized, NativeSession, OpenFailure, RpcError, TurnEnd, TurnFailure,
@@ -94,12 +95,14 @@ impl Assembler {
 
     fn turn_answered(&mut self, turn: TurnId, outcome: Outcome) {
         // The answer to an older prompt says nothing about the turn that runs.
+        let mut last = None;
         if self.phase == Phase::Turn(turn) {
+            last = self.message.as_ref().and_then(OpenMessage::said).map(ToOwned::to_owned);
             self.finish_all();
             self.phase = Phase::Idle;
         }
         let outcome = match outcome {
-            Ok(answer) => self.turn_end(&value(&answer)),
+            Ok(answer) => self.turn_end(&value(&answer), last.as_deref()),
             Err(error) if error.code == REQUEST_CANCELLED => {
                 Ok(TurnEnd { stop_reason: StopReason::Cancelled, usage: None })
             }
@@ -113,18 +116,25 @@ impl Assembler {
         self.out.push(Happening::TurnAnswered { turn, outcome });
     }
 
-    fn turn_end(&self, answer: &Value) -> Result<TurnEnd, TurnFailure> {
+    /// How the turn ended, by the answer and by the last message before it.
+    fn turn_end(&self, answer: &Value, last: Option<&str>) -> Result<TurnEnd, TurnFailure> {
         if let Some(failure) = self.quirks.hidden_failure(answer) {
-            let words = ["title", "message", "details"].iter().find_map(|name| failure.get(name)?.as_str());
+            let message = words_of(failure);
             return Err(TurnFailure {
-                kind: self.quirks.kind_of(failure).unwrap_or(FailureKind::Failed),
+                kind: self.quirks.kind_of(failure).unwrap_or_else(|| self.quirks.kind_of_words(&message)),
                 code: 0,
-                message: words.map_or_else(|| failure.to_string(), ToOwned::to_owned),
+                message,
                 retry_at: self.quirks.retry_at(failure),
             });
         }
         let stop_reason = match answer.get("stopReason").and_then(Value::as_str) {
-            Some("end_turn") => StopReason::EndTurn,
+            Some("end_turn") => {
+                if let Some(words) = last.and_then(|last| self.quirks.failed_message(last)) {
+                    let kind = self.quirks.kind_of_words(words);
+                    return Err(TurnFailure { kind, code: 0, message: words.to_owned(), retry_at: None });
+                }
+                StopReason::EndTurn
+            }
             Some("max_tokens") => StopReason::MaxTokens,
             Some("max_turn_requests") => StopReason::MaxTurnRequests,
             Some("refusal") => StopReason::Refusal,
@@ -139,7 +149,8 @@ impl Assembler {
         if error.code == AUTH_REQUIRED {
             return FailureKind::Auth;
         }
-        error.data.as_ref().and_then(|data| self.quirks.kind_of(data)).unwrap_or(FailureKind::Failed)
+        let kind = error.data.as_ref().and_then(|data| self.quirks.kind_of(data));
+        kind.unwrap_or_else(|| self.quirks.kind_of_words(&error.in_words()))
     }
 
     fn listed(&mut self, page: u64, outcome: Outcome) {
@@ -156,6 +167,12 @@ impl Assembler {
             Err(error) => Happening::RequestFailed { id, error },
         });
     }
+}
+
+/// What a failure or a warning says to a person.
+pub(super) fn words_of(trouble: &Value) -> String {
+    let words = ["title", "message", "details"].iter().find_map(|name| trouble.get(name)?.as_str());
+    words.map_or_else(|| trouble.to_string(), ToOwned::to_owned)
 }
 
 /// An answer as a tree. Depth beyond what can be held reads as null, and so as an answer that says nothing.

@@ -70,6 +70,11 @@ impl OpenMessage {
         Some(Live { item: self.item, turn: self.turn, kind, at: 0, text: self.text.clone() })
     }
 
+    /// What the agent has said in it, if it is the agent's.
+    pub(super) fn said(&self) -> Option<&str> {
+        (self.voice == Voice::Agent).then_some(self.text.as_str())
+    }
+
     fn bytes(&self) -> usize {
         self.text.len() + self.attachments.iter().map(|attached| attached.bytes.len()).sum::<usize>()
     }

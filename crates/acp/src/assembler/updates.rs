@@ -15,6 +15,7 @@ use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
 use throughline_model::runtime_session::Choice;
 use throughline_model::turn::Usage;
 
+use super::answers::words_of;
 use super::calls::Form;
 use super::messages::Voice;
 use super::{Assembler, settings};
@@ -93,15 +94,18 @@ impl Assembler {
         match info.title {
             MaybeUndefined::Value(title) => self.out.push(Happening::TitleChanged(Some(title))),
             MaybeUndefined::Null => self.out.push(Happening::TitleChanged(None)),
-            MaybeUndefined::Undefined if self.carries_trouble(update) => self.unknown(update),
-            MaybeUndefined::Undefined => self.out.push(Happening::Passed(Reason::Unchanged)),
+            MaybeUndefined::Undefined => match self.trouble(update) {
+                Some(words) if !self.passes_replay(None) => self.note(NoteKind::UnknownUpdate, words),
+                Some(_) => {}
+                None => self.out.push(Happening::Passed(Reason::Unchanged)),
+            },
         }
     }
 
     /// Agents put warnings, and much that only their own client knows, into this update's meta data.
-    fn carries_trouble(&self, update: &RawValue) -> bool {
+    fn trouble(&self, update: &RawValue) -> Option<String> {
         let update = serde_json::from_str(update.get()).unwrap_or_default();
-        self.quirks.trouble(&update).next().is_some()
+        self.quirks.trouble(&update).next().map(words_of)
     }
 }
 

@@ -2,18 +2,19 @@
 
 use serde_json::{Value, json};
 use throughline_acp::happening::{FailureKind, TurnEnd, TurnFailure};
-use throughline_acp::{Happening, Opening, Phase};
+use throughline_acp::quirks::{FailedMessage, Quirks};
+use throughline_acp::{Happening, Opening, Phase, Start};
 use throughline_model::runtime_session::Choice;
 use throughline_model::time::Timestamp;
 use throughline_model::turn::StopReason;
 
 use crate::script::*;
 
-fn opening(opening: Opening) -> throughline_acp::Start {
+fn opening(opening: Opening) -> Start {
     in_phase(Phase::Opening(opening))
 }
 
-fn only(start: throughline_acp::Start, line: String) -> Happening {
+fn only(start: Start, line: String) -> Happening {
     let mut happened = Reader::new(start).line(line);
     assert_eq!(happened.len(), 1, "{happened:?}");
     happened.remove(0)
@@ -231,13 +232,36 @@ fn what_the_session_is_changes() {
 }
 
 #[test]
+fn a_failure_that_an_agent_only_says_is_one() {
+    let shape = FailedMessage { begins: "Ran into this error: ".into(), ends: "try again.".into() };
+    let quirks = Quirks { failed_messages: vec![shape], ..Quirks::default() };
+    let ended = answer(&format!("turn:{}", turn(1)), json!({"stopReason": "end_turn"}));
+    for (said, expected) in [
+        ("Wait. Ran into this error: 500. Now try again.\n", "turn Failed 0: Ran into this error: 500. Now try again."),
+        (
+            "Ran into this error: Rate limit. So try again.",
+            "turn Limited 0: Ran into this error: Rate limit. So try again.",
+        ),
+        ("Ran into this error: and mended it", "turn EndTurn"),
+        ("all is well", "turn EndTurn"),
+    ] {
+        let chunk = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": said}});
+        let start = Start { quirks: quirks.clone(), ..in_turn() };
+        let told = told(start, [update(chunk), ended.clone()]);
+        assert_eq!(told.last().map(String::as_str), Some(expected), "{told:?}");
+    }
+}
+
+#[test]
 fn a_warning_in_meta_data_is_kept_and_other_meta_data_is_not() {
     let info = |air: Value| {
         let meta = json!({"jetbrains": {"air": air}});
         update(json!({"sessionUpdate": "session_info_update", "_meta": meta}))
     };
     let warning = json!({"sessionFailure": {"severity": "warning", "title": "Reconnecting 1/5"}});
-    assert!(told(in_turn(), [info(warning)])[0].starts_with("note UnknownUpdate"));
+    let kept = &told(in_turn(), [info(warning)])[0];
+    assert!(kept.starts_with("note UnknownUpdate") && kept.contains("Reconnecting 1/5"), "{kept}");
+    assert!(!kept.contains("sessionFailure"), "in words: {kept}");
     for silent in [json!({"sessionFailure": null}), json!({"goal": "x"})] {
         assert_eq!(told(in_turn(), [info(silent)]), ["Passed(Unchanged)"]);
     }

@@ -25,6 +25,7 @@ use tokio::time::{Instant, timeout};
 use super::launch::{launch_failure, whole};
 use super::link::Link;
 use super::{Driver, RETRY, Shared};
+use crate::config::AgentProfile;
 use crate::core::Request;
 use crate::error::EngineError;
 
@@ -139,7 +140,7 @@ impl Driver {
             link.deadline = Some(Instant::now() + self.shared.config.initialize_timeout);
             link.opening.native.clone_from(&carried.session.native);
             link.opening.agent.clone_from(&carried.agent);
-            link.frame(outgoing::initialize(env!("CARGO_PKG_VERSION"), &Quirks::default()));
+            link.frame(outgoing::initialize(env!("CARGO_PKG_VERSION"), &self.shared.quirks(&carried.agent)));
         }
         if let Some(turn) = carried.running {
             link.stalls_at = Some(Instant::now() + self.shared.config.stall_after);
@@ -355,8 +356,14 @@ impl Shared {
             mark: position,
             memory: Memory { earlier: None, current },
             limits,
+            quirks: self.quirks(&carried.agent),
             ..Start::new(process.session, process.epoch, phase)
         })
+    }
+
+    /// How an agent departs from the protocol's plain reading.
+    fn quirks(&self, agent: &str) -> Quirks {
+        self.config.agent(agent).map_or_else(Quirks::default, AgentProfile::quirks)
     }
 
     /// The items of a turn as last recorded, for an assembler that begins in its middle.
