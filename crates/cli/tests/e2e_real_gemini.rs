@@ -13,7 +13,7 @@ const GEMINI: Agent =
 fn settings(place: &Place<'_>) -> Settings {
     let settings = json!({
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
-        "general": {"sessionRetention": {"enabled": false}, "disableAutoUpdate": true, "enableAutoUpdate": false},
+        "general": {"maxAttempts": 1, "sessionRetention": {"enabled": false}, "disableAutoUpdate": true, "enableAutoUpdate": false},
         "telemetry": {"enabled": false},
         "privacy": {"usageStatisticsEnabled": false}
     });

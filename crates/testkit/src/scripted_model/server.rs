@@ -140,8 +140,11 @@ fn whole(api: Api, answer: &Answer) -> Value {
 
 /// A failure as the real services word it: agents tell limits from faults by these words.
 fn failure(api: Api, status: u16) -> Response {
-    let message = format!("scripted failure {status}");
     let limited = status == 429;
+    let message = match limited {
+        true => format!("Rate limit reached: scripted failure {status}"),
+        false => format!("scripted failure {status}"),
+    };
     let body = match api {
         Api::Responses | Api::Chat => {
             let kind = if limited { "rate_limit_exceeded" } else { "server_error" };
