@@ -3,8 +3,6 @@
 //! Everything in one process, the real engine and store. Each client has to get every durable event once, in order; one
 //! more never reads. Prints what was delivered, how late, and what it cost.
 
-#![allow(clippy::unwrap_used, reason = "it shares the tests' daemon, and a measurement that fails may panic")]
-
 #[path = "../tests/support/mod.rs"]
 mod support;
 

@@ -1,5 +1,7 @@
 //! The event stream: every later event once, in order, for whoever reads; and an end for whoever does not.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod support;
 
 use std::time::Duration;
@@ -183,6 +185,27 @@ async fn a_client_that_never_reads_is_dropped_and_slows_nobody() {
     let _ = within("the end of the stuck connection", stuck.read_to_end(&mut rest)).await;
     daemon.say(&working, "after").await;
     assert_eq!(next_said(&mut reader).await.1, "after");
+}
+
+#[tokio::test]
+async fn a_client_that_falls_behind_reads_on_from_the_store() {
+    // It is slow, not dead: however busy this machine is, it is not given up.
+    let daemon = Daemon::start_with(|options| options.write_stall = Duration::from_secs(600)).await;
+    let working = daemon.working(1).await;
+    let mut late = daemon.client.events(&of(&working.key, None)).await.unwrap();
+    // More than the ring holds, while nobody reads.
+    let long = "x".repeat(60_000);
+    for number in 0..200 {
+        daemon.say(&working, &format!("{number} {long}")).await;
+    }
+    for number in 0..200 {
+        let (_, text) = next_said(&mut late).await;
+        assert!(text.starts_with(&format!("{number} ")), "{number} comes next, once");
+    }
+    let metrics = daemon.authed("GET", "/metrics", b"").await.body;
+    assert!(!metrics.contains("throughline_sse_lagged_total 0"), "it was too slow for the ring: {metrics}");
+    daemon.say(&working, "after").await;
+    assert_eq!(next_said(&mut late).await.1, "after");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The document that describes the API: what routes there are, and that each says how it fails.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod support;
 
 use support::Daemon;

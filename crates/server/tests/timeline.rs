@@ -1,5 +1,7 @@
 //! Paging through a task's past: everything once, items where they began and as they are now.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod support;
 
 use support::Daemon;

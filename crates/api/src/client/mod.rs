@@ -1,6 +1,6 @@
 //! The typed client: one method per route, over the Unix socket or over TCP with a token.
 //!
-//! Owns the transport and the errors; [`routes`] has the methods, [`events`] reads the event stream. Refuses to
+//! Owns the transport and the errors; `routes` has the methods, `events` reads the event stream. Refuses to
 //! retry, to cache and to start a daemon: the caller decides those. One connection per request, so that a daemon
 //! that was restarted in between is never noticed.
 

@@ -4,6 +4,7 @@
 //! performs no effect, so that nothing happens by itself.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
