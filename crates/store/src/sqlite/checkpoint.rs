@@ -13,12 +13,12 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 
 use super::error::at_path;
-use super::open::{self, OpenOptions};
+use super::open::{self, OpenOptions, PAGE_BYTES};
 use crate::port::StoreError;
 
 /// A log of this many pages is copied. The longer it may get, the more often a page changes before it is copied
 /// once; the shorter it is kept, the sooner a store is open again after a crash.
-const PAGES: i32 = 4000;
+const PAGES: i32 = (16 << 20) / PAGE_BYTES.cast_signed();
 /// A log of this many pages is copied even if readers have to be waited for.
 const PAGES_MAX: i32 = 8 * PAGES;
 
@@ -34,7 +34,7 @@ pub(super) struct Checkpointer {
 struct Shared {
     /// The log's length at the last commit.
     pages: AtomicI32,
-    /// Whose turn it is: one of the three below.
+    /// Whose turn it is to copy: one of the three below.
     turn: AtomicU8,
 }
 
@@ -42,7 +42,8 @@ struct Shared {
 const IDLE: u8 = 0;
 /// The thread copies.
 const COPYING: u8 = 1;
-/// The thread has copied all but the newest pages, which are the writer's.
+/// The thread has copied all but the pages that came meanwhile. Those are the writer's, since none come while it
+/// copies; only then does the log start over.
 const NEARLY_DONE: u8 = 2;
 
 impl Checkpointer {
@@ -68,6 +69,9 @@ impl Checkpointer {
     /// Looks after the log. Called by the writer between transactions.
     pub(super) fn tend(&self, writer: &Connection) {
         let pages = self.shared.pages.load(Ordering::Relaxed);
+        if std::env::var("TLD").is_ok() {
+            eprintln!("pages {pages} turn {}", self.shared.turn.load(Ordering::Relaxed));
+        }
         if pages < PAGES {
             return;
         }
@@ -98,22 +102,13 @@ impl Drop for Checkpointer {
 
 fn copy_when_woken(connection: &Connection, woken: &Receiver<()>, shared: &Shared) {
     while woken.recv().is_ok() {
-        let left = copy(connection, "PASSIVE");
-        let next = if left.is_some_and(|pages| pages > 0) { NEARLY_DONE } else { IDLE };
-        shared.turn.store(next, Ordering::Release);
+        copy(connection, "PASSIVE");
+        shared.turn.store(NEARLY_DONE, Ordering::Release);
     }
 }
 
-/// Copies what it can; the answer is how many pages it could not.
-fn copy(connection: &Connection, mode: &str) -> Option<i64> {
-    let copied = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
-        Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?)
-    });
-    match copied {
-        Ok(left) => Some(left),
-        Err(error) => {
-            tracing::warn!(%error, "the write-ahead log could not be copied; it is tried again");
-            None
-        }
+fn copy(connection: &Connection, mode: &str) {
+    if let Err(error) = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(())) {
+        tracing::warn!(%error, "the write-ahead log could not be copied; it is tried again");
     }
 }

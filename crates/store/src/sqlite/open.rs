@@ -17,7 +17,9 @@ use super::error::at_path;
 use super::schema::{self, Found, MIGRATIONS, Migration};
 use crate::port::StoreError;
 
-/// Pages of this size make a message's row cost little more than the message, whatever its length.
+/// Small, for two reasons. Rows do not share a page if each takes more than half of it, so that messages of 2 KiB
+/// would cost twice their size in the usual pages of 4 KiB; in small ones they spill over and pack. And what a
+/// commit writes is whole pages, most of them for a few bytes of an index.
 pub(super) const PAGE_BYTES: u32 = 1024;
 const WRITER_CACHE_KIB: i64 = 4096;
 const READER_CACHE_KIB: i64 = 2048;
@@ -95,7 +97,8 @@ pub(super) fn writer(options: &OpenOptions) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES_KEPT, |_| Ok(()))?;
     if let Some(bytes) = options.max_bytes {
-        let pages = i64::try_from(bytes / u64::from(PAGE_BYTES)).unwrap_or(i64::MAX).max(1);
+        let page_bytes: u64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(bytes / page_bytes.max(1)).unwrap_or(i64::MAX).max(1);
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
     }
     schema::migrate(&mut connection, &options.dir, options.migrations)?;

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Smaller groups are not worth lingering for.
+/// Fewer are not worth lingering for.
 const GROUP_MIN: usize = 8;
 /// A fraction of what a commit takes.
-const LINGER: Duration = Duration::from_micros(300);
+const LINGER: Duration = Duration::from_micros(500);
+/// After lingering in vain, so many groups are taken as they come.
+const PATIENCE: usize = 16;
 
 /// A bounded queue of things to do together.
 #[derive(Debug)]
@@ -27,12 +29,14 @@ struct Waiting<T> {
     things: Vec<(T, OwnedSemaphorePermit)>,
     /// How many the taker waits for; it need not be woken before.
     wanted: usize,
+    /// How many groups to take as they come.
+    in_vain: usize,
     closed: bool,
 }
 
 impl<T> Queue<T> {
     pub(super) fn new(capacity: usize) -> Self {
-        let waiting = Waiting { things: Vec::with_capacity(capacity), wanted: 1, closed: false };
+        let waiting = Waiting { things: Vec::with_capacity(capacity), wanted: 1, in_vain: 0, closed: false };
         Self { waiting: Mutex::new(waiting), enough: Condvar::new(), room: Arc::new(Semaphore::new(capacity)) }
     }
 
@@ -52,27 +56,34 @@ impl<T> Queue<T> {
         true
     }
 
-    /// Takes all that waits into `group`, which tells by its size how many were taken the last time. Blocks until
-    /// there is something. False if the queue is closed and empty.
-    pub(super) fn take(&self, group: &mut Vec<T>, last: usize) -> bool {
+    /// Takes all that waits into `group`; `told` is how many were just told what became of theirs, and so may come
+    /// back. Blocks until there is something. False if the queue is closed and empty.
+    pub(super) fn take(&self, group: &mut Vec<T>, told: usize) -> bool {
         let mut waiting = self.lock();
-        let wanted = if last < GROUP_MIN { 1 } else { last - last / 8 };
-        if waiting.things.len() < wanted && wanted > 1 && !waiting.closed {
-            waiting.wanted = wanted;
-            let lingered = self
-                .enough
-                .wait_timeout_while(waiting, LINGER, |waiting| waiting.things.len() < wanted && !waiting.closed);
-            waiting = lingered.unwrap_or_else(PoisonError::into_inner).0;
+        let all = waiting.things.len() + told;
+        if told > 0 && all >= GROUP_MIN && waiting.in_vain == 0 && !waiting.closed {
+            waiting = self.linger(waiting, all - all / 8);
+        } else {
+            waiting.in_vain = waiting.in_vain.saturating_sub(1);
         }
         waiting.wanted = 1;
-        waiting = self
-            .enough
-            .wait_while(waiting, |waiting| waiting.things.is_empty() && !waiting.closed)
-            .unwrap_or_else(PoisonError::into_inner);
+        let nothing = |waiting: &mut Waiting<T>| waiting.things.is_empty() && !waiting.closed;
+        waiting = self.enough.wait_while(waiting, nothing).unwrap_or_else(PoisonError::into_inner);
         // While the group is at work nobody need wake the taker.
         waiting.wanted = usize::MAX;
         group.extend(waiting.things.drain(..).map(|(thing, _)| thing));
         !group.is_empty()
+    }
+
+    fn linger<'q>(&'q self, mut waiting: MutexGuard<'q, Waiting<T>>, wanted: usize) -> MutexGuard<'q, Waiting<T>> {
+        waiting.wanted = wanted;
+        let too_few = |waiting: &mut Waiting<T>| waiting.things.len() < wanted && !waiting.closed;
+        let lingered = self.enough.wait_timeout_while(waiting, LINGER, too_few);
+        let (mut waiting, lingered) = lingered.unwrap_or_else(PoisonError::into_inner);
+        if lingered.timed_out() {
+            waiting.in_vain = PATIENCE;
+        }
+        waiting
     }
 
     /// Lets nothing in any more. What is in line is still taken.

@@ -132,9 +132,9 @@ fn gone() -> StoreError {
 
 fn serve(mut ledger: Ledger<'_>, requests: &Queue<Request>, checkpointer: &Checkpointer) {
     let mut group = Vec::with_capacity(QUEUE);
-    let mut last = 0;
-    while requests.take(&mut group, last) {
-        last = group.len();
+    let mut told = 0;
+    while requests.take(&mut group, told) {
+        told = group.len();
         let outcomes = commit_group(&mut ledger, &group);
         Tidings(group.drain(..).map(|request| request.answer).zip(outcomes).collect()).spread();
         checkpointer.tend(ledger.connection());
