@@ -10,6 +10,7 @@ pub mod approval;
 pub mod client;
 pub mod content;
 pub mod daemon;
+pub mod diff;
 pub mod event;
 pub mod message;
 pub mod problem;

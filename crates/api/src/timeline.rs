@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::approval::{Approval, ApprovalState};
 use crate::content::{ContentBlock, Text};
+use crate::diff::ChangedFile;
 use crate::message::Decision;
 use crate::task::{AgentVersion, ResumeCause, Role, StartReason, TaskRef, TurnEnd};
 
@@ -307,6 +308,14 @@ pub enum EntryBody {
         checkpoint: Uuid,
         /// Of which turn.
         turn: Uuid,
+        /// `before` or `after` it.
+        side: String,
+        /// Why it was left out, in words, if it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left_out: Option<String>,
+        /// Of the state after a turn: what the turn changed, by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<ChangedFile>,
     },
     /// Something that belongs to no task changed: ask for it again if you show it.
     Changed {

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use throughline_api::content::ContentBlock;
+use throughline_api::diff::ChangedFile;
 use throughline_api::task::Task;
 use throughline_api::timeline::{EntryBody, PlanEntry, TimelineEntry, ToolCall, ToolStatus, UserMessage};
 use uuid::Uuid;
@@ -138,6 +139,16 @@ fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
     })
 }
 
+/// What a turn changed, a file a line.
+fn changed_files(files: &[ChangedFile]) -> String {
+    let line = |file: &ChangedFile| {
+        let lines = format!("+{} −{}", file.added, file.removed);
+        format!("{} {} ({lines})", file.change.replace('_', " "), safe_line(&file.path))
+    };
+    let lines: Vec<String> = files.iter().map(line).collect();
+    lines.join("\n")
+}
+
 /// What happens to executions and runtime sessions.
 fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
     let text = match body {
@@ -147,6 +158,10 @@ fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
         EntryBody::RuntimeSessionResumed { cause, .. } => {
             format!("the agent's session is resumed ({cause})")
         }
+        EntryBody::CheckpointTaken { left_out: Some(why), side, .. } if side == "after" => {
+            format!("no checkpoint: {}", safe_line(why))
+        }
+        EntryBody::CheckpointTaken { changed, .. } if !changed.is_empty() => changed_files(changed),
         EntryBody::RuntimeSessionReattached { .. } => "a new daemon goes on with the running turn".to_owned(),
         EntryBody::TurnStalled { silent_secs, .. } => {
             format!("the agent has not been heard of for {} min; tl cancel stops it", silent_secs.div_ceil(60))

@@ -7,6 +7,7 @@
 //! **Invariant:** no file here decides anything about a task; it asks the model.
 
 mod agents;
+pub mod checkpoints;
 mod clock;
 mod config;
 mod core;
@@ -21,6 +22,7 @@ mod offload;
 mod projects;
 mod say;
 mod trace;
+mod workspaces;
 
 pub use agents::{AgentStatus, RunningKeeper};
 pub use clock::{Clock, SystemClock};
@@ -30,3 +32,4 @@ pub use error::EngineError;
 pub use home::{Home, HomeError, HomeLock};
 pub use hub::{Hub, LiveItem, LiveKind, LiveText, Published};
 pub use say::{Idempotency, MAX_MESSAGE_BYTES, Message, Said};
+pub use workspaces::TurnDiff;

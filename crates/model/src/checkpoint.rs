@@ -15,6 +15,22 @@ pub struct Checkpoint {
     pub side: CheckpointSide,
     /// The git tree's object id, or why there is none.
     pub tree: CheckpointTree,
+    /// Of the state after a turn: what the turn changed, by name. Bounded; the diff has all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ChangedFile>,
+}
+
+/// A file that a turn changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    /// Its path below the root.
+    pub path: String,
+    /// `added`, `modified`, `deleted`, `renamed` or `type_changed`.
+    pub change: String,
+    /// Lines that came.
+    pub added: usize,
+    /// Lines that went.
+    pub removed: usize,
 }
 
 /// Which side of a turn.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::CheckpointTree;
 use crate::ids::{InputId, TurnId};
 use crate::input::QueuedInput;
 use crate::runtime_session::Failure;
@@ -25,6 +26,9 @@ pub struct ActiveTurn {
     /// Nothing was heard of it for so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_secs: Option<u64>,
+    /// The workspace as it was before the agent got the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<CheckpointTree>,
 }
 
 /// How far a turn is. The prompt is handed on in [`TurnStage::Running`] and nowhere else.

@@ -129,6 +129,7 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
         turn,
         side: CheckpointSide::Before,
         tree: CheckpointTree::Taken { oid: "0a".into() },
+        changed: vec![],
     };
     world.tell(task, TaskCommand::KeepCheckpoint { checkpoint }).expect("kept");
     world.report(task, Report::Reattached).expect("current");

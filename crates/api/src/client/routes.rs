@@ -10,6 +10,7 @@ use super::{Body, Call, Client, ClientError, decode, escaped, query};
 use crate::approval::{Approval, ApprovalList, DecideApproval};
 use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
+use crate::diff::TurnDiff;
 use crate::message::{SendMessage, SentMessage};
 use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
@@ -147,6 +148,12 @@ impl Client {
     /// A task by its key or id.
     pub async fn task(&self, key: &str) -> Result<Task, ClientError> {
         self.json(Call::get(&format!("/api/v1/tasks/{}", escaped(key)))).await
+    }
+
+    /// What a turn changed; the newest one that ended if none is named.
+    pub async fn diff(&self, key: &str, turn: Option<Uuid>) -> Result<TurnDiff, ClientError> {
+        let which = turn.map(|turn| format!("?turn={turn}")).unwrap_or_default();
+        self.json(Call::get(&format!("/api/v1/tasks/{}/diff{which}", escaped(key)))).await
     }
 
     /// A page of a task's timeline.

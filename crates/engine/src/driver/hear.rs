@@ -104,11 +104,19 @@ impl Driver {
         let opening = link.deadline.is_some();
         let mark = (!opening).then(|| mark_of(process, link.assembler.mark()));
         let finished = finished_items(&happenings);
-        let ends_turn = happenings.iter().any(|happening| matches!(happening, Happening::TurnAnswered { .. }));
+        let answered = happenings.iter().find_map(|happening| match happening {
+            Happening::TurnAnswered { turn, .. } => Some(*turn),
+            _ => None,
+        });
         let live = live_texts(process, &happenings, &finished);
         let reports = self.shared.reports(process, &cwd, happenings, &usage).await;
         let durable = !reports.is_empty();
-        if durable && self.shared.report(process, reports, Request { mark, ..Request::default() }).await.is_err() {
+        let commands = match answered {
+            Some(turn) => self.shared.checkpoint_after(process, turn).await.into_iter().collect(),
+            None => vec![],
+        };
+        let along = Request { commands, mark, ..Request::default() };
+        if durable && self.shared.report(process, reports, along).await.is_err() {
             return;
         }
         for text in live {
@@ -122,7 +130,7 @@ impl Driver {
         }
         if let (Some(link), Some(mark)) = (self.link.as_mut(), mark) {
             link.acknowledge(mark.safe);
-            if ends_turn {
+            if answered.is_some() {
                 link.send(Parcel::Activity(Activity::Idle));
             }
         }

@@ -9,6 +9,7 @@
 //! - `park`: what has nothing to do goes, and comes back with the next message;
 //! - `speak`: prompts, cancels and answers become frames.
 
+mod checkpoint;
 mod hear;
 pub(crate) mod launch;
 mod link;
@@ -39,6 +40,7 @@ use crate::effects::InHand;
 use crate::environment::Environments;
 use crate::error::EngineError;
 use crate::home::Home;
+use crate::workspaces::Workspaces;
 use link::Link;
 
 /// How long to wait before trying again what the store refused.
@@ -57,6 +59,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) keeper_exe: PathBuf,
     pub(crate) environments: Environments,
+    pub(crate) workspaces: Workspaces,
     /// Counts the daemons of this home: keepers refuse an older one.
     pub(crate) fence: u64,
     in_hand: Arc<InHand>,
@@ -87,6 +90,7 @@ impl Drivers {
     pub(crate) fn new(core: Arc<Core>, home: Home, config: Config, keeper_exe: PathBuf, fence: u64) -> Self {
         let shared = Shared {
             core,
+            workspaces: Workspaces::new(home.path()),
             home,
             config,
             keeper_exe,
@@ -195,7 +199,10 @@ impl Shared {
             let command = TaskCommand::Report { session: process.session, epoch: process.epoch, report };
             (to, Command::Task(command))
         };
-        let commands: Vec<_> = reports.into_iter().map(command).collect();
+        let mut commands: Vec<_> = reports.into_iter().map(command).collect();
+        // What comes along belongs to the turn, so it is told before the last report ends it.
+        let last = commands.len().saturating_sub(1);
+        commands.splice(last..last, along.commands);
         loop {
             let request =
                 Request { commands: commands.clone(), settled: along.settled.clone(), inbox: None, mark: along.mark };

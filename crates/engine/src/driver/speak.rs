@@ -34,6 +34,7 @@ impl Driver {
                 return self.shared.in_hand.release(&key);
             }
         };
+        self.shared.checkpoint_before(process, turn).await;
         let stalls_at = Instant::now() + self.shared.config.stall_after;
         let Some(link) = self.link_to(process) else {
             // Its process is being attached, or has just died; either way the effect is performed again or settled.

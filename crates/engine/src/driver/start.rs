@@ -202,7 +202,14 @@ impl Driver {
     }
 
     pub(super) async fn exited(&mut self, process: Process, cause: String) {
-        let _ = self.shared.report(process, vec![Report::Exited { cause }], Request::default()).await;
+        // What the turn had changed by then is worth knowing, however it ended.
+        let running = self.carried(process).await.ok().flatten().and_then(|carried| carried.running);
+        let after = match running {
+            Some(turn) => self.shared.checkpoint_after(process, turn).await,
+            None => None,
+        };
+        let along = Request { commands: after.into_iter().collect(), ..Request::default() };
+        let _ = self.shared.report(process, vec![Report::Exited { cause }], along).await;
         self.forget_link();
     }
 

@@ -1,6 +1,7 @@
 //! Takes a task's events in. Infallible, and the only replay path.
 
 use super::{Lifecycle, PendingApproval, Task, TaskEvent};
+use crate::checkpoint::CheckpointSide;
 use crate::content::{one_line, plain_text};
 use crate::execution::{Execution, NextStart, Past, Role};
 use crate::handoff::TurnSummary;
@@ -85,9 +86,12 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::RuntimeSessionParked { .. }
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event, at),
-        TaskEvent::TaskCreated { .. }
-        | TaskEvent::CheckpointTaken { .. }
-        | TaskEvent::RuntimeSessionReattached { .. } => {}
+        TaskEvent::CheckpointTaken { checkpoint } => {
+            if let (CheckpointSide::Before, Some(active)) = (checkpoint.side, active_mut(task, checkpoint.turn)) {
+                active.before = Some(checkpoint.tree.clone());
+            }
+        }
+        TaskEvent::TaskCreated { .. } | TaskEvent::RuntimeSessionReattached { .. } => {}
     }
 }
 
@@ -262,6 +266,7 @@ impl Execution {
             started_at: None,
             stopping: None,
             silent_secs: None,
+            before: None,
         });
     }
 

@@ -60,6 +60,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(tasks::switch))
         .routes(routes!(tasks::pin_note))
         .routes(routes!(timeline::get))
+        .routes(routes!(timeline::diff))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::get))
         .routes(routes!(approvals::decide))

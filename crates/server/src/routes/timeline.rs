@@ -1,15 +1,17 @@
-//! A task's timeline, by pages.
+//! A task's timeline, by pages, and what its turns changed.
 
 use axum::extract::State;
 use serde::Deserialize;
+use throughline_api::diff::TurnDiff;
 use throughline_api::timeline::TimelinePage;
+use throughline_model::ids::TurnId;
 use utoipa::IntoParams;
 
 use crate::app::Shared;
 use crate::auth::Caller;
 use crate::extract::{Path, Query};
 use crate::problem::Refusal;
-use crate::timeline;
+use crate::{timeline, wire};
 
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 200;
@@ -42,4 +44,31 @@ pub(super) async fn get(
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let page = timeline::page(app.engine.store().as_ref(), &app.feed.encoder, row.id, before, limit).await?;
     Ok(axum::Json(page))
+}
+
+/// Which turn.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DiffQuery {
+    /// The turn's id; the newest one that ended if left out.
+    turn: Option<String>,
+}
+
+/// What a turn changed in its workspace.
+#[utoipa::path(get, path = "/api/v1/tasks/{key}/diff", tag = "tasks",
+    params(("key" = String, Path, description = "The task's key or id"), DiffQuery),
+    responses((status = 200, description = "The diff", body = TurnDiff)))]
+pub(super) async fn diff(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+    Query(query): Query<DiffQuery>,
+) -> Result<axum::Json<TurnDiff>, Refusal> {
+    let row = app.row_for(caller.person, &key).await?;
+    let turn: TurnId = match &query.turn {
+        Some(turn) => turn.parse().map_err(|_| Refusal::invalid("invalid_query", "`turn` is not an id"))?,
+        None => app.engine.last_turn(row.id).await?,
+    };
+    let diff = app.engine.turn_diff(row.id, turn).await?;
+    Ok(axum::Json(wire::turn_diff(diff)))
 }

@@ -125,9 +125,7 @@ fn lifecycle_body(event: &TaskEvent) -> EntryBody {
             execution: handoff.to.uuid(),
             text: handoff.text.clone(),
         },
-        TaskEvent::CheckpointTaken { checkpoint } => {
-            EntryBody::CheckpointTaken { checkpoint: checkpoint.id.uuid(), turn: checkpoint.turn.uuid() }
-        }
+        TaskEvent::CheckpointTaken { checkpoint } => super::diff::checkpoint(checkpoint),
         // The other kinds have a function of their own.
         _ => EntryBody::Unknown,
     }

@@ -6,6 +6,7 @@
 mod approval;
 mod content;
 mod decision;
+mod diff;
 mod entry;
 mod item;
 mod task;
@@ -13,6 +14,7 @@ mod task;
 pub(crate) use approval::approval;
 pub(crate) use content::{block, text};
 pub(crate) use decision::{decision, input};
+pub(crate) use diff::turn as turn_diff;
 pub(crate) use entry::{Around, entry, item_of};
 pub(crate) use task::{project, role, role_of, summary, task};
 

@@ -1,0 +1,243 @@
+//! Workspaces: the checkpoints of each root, taken around turns, and what a turn changed.
+//!
+//! A turn must not wait for a checkpoint of what has not changed: what the files looked like after the last one is
+//! remembered, and while they still look so it stands for the next one.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ignore::WalkBuilder;
+use throughline_model::checkpoint::{ChangedFile, CheckpointSide, CheckpointTree};
+use throughline_model::event::{Event, Recorded};
+use throughline_model::ids::{TaskId, TurnId, WorkspaceId};
+use throughline_model::rejection::Rejection;
+use throughline_model::stream::StreamId;
+use throughline_model::task::TaskEvent;
+use throughline_store::port::PageQuery;
+
+use crate::checkpoints::{Change, Checkpoints, FileDiff, Taken};
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// A root with more files than this is looked at by git alone.
+const MAX_FILES: usize = 20_000;
+/// How many changed files a checkpoint names.
+const MAX_NAMED: usize = 100;
+/// How many events are read at once when a turn's checkpoints are looked for.
+const PAGE: usize = 500;
+
+/// The checkpoints of all roots.
+pub(crate) struct Workspaces {
+    home: PathBuf,
+    stores: Mutex<HashMap<WorkspaceId, Arc<Checkpoints>>>,
+    /// How the files of a root looked when its last checkpoint was taken.
+    last: Mutex<HashMap<PathBuf, (u64, String)>>,
+}
+
+impl Workspaces {
+    pub(crate) fn new(home: &Path) -> Self {
+        Self { home: home.to_owned(), stores: Mutex::default(), last: Mutex::default() }
+    }
+
+    /// The checkpoints of one root.
+    pub(crate) fn of(&self, root: &str) -> Arc<Checkpoints> {
+        let id = WorkspaceId::of_root(root);
+        let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = || {
+            let dir = self.home.join("checkpoints").join(id.to_string());
+            Arc::new(Checkpoints::new(dir).sparing(self.home.clone()))
+        };
+        Arc::clone(stores.entry(id).or_insert_with(made))
+    }
+
+    /// The workspace as it is.
+    pub(crate) async fn take(&self, root: &str) -> CheckpointTree {
+        let looks = look(root).await;
+        if let Some(oid) = self.unchanged(root, looks) {
+            return CheckpointTree::Taken { oid };
+        }
+        match self.of(root).take(Path::new(root)).await {
+            Taken::Tree { oid, .. } => {
+                // Remembered only if nobody wrote meanwhile.
+                if looks.is_some() && look(root).await == looks {
+                    self.remember(root, looks, &oid);
+                }
+                CheckpointTree::Taken { oid }
+            }
+            Taken::LeftOut { why } => CheckpointTree::LeftOut { why },
+        }
+    }
+
+    /// What differs between two checkpoints, by name.
+    pub(crate) async fn changed(
+        &self,
+        root: &str,
+        before: &CheckpointTree,
+        after: &CheckpointTree,
+    ) -> Vec<ChangedFile> {
+        let (CheckpointTree::Taken { oid: from }, CheckpointTree::Taken { oid: to }) = (before, after) else {
+            return vec![];
+        };
+        if from == to {
+            return vec![];
+        }
+        match self.of(root).stat(Path::new(root), from, to).await {
+            Ok(files) => files.iter().take(MAX_NAMED).map(named).collect(),
+            Err(error) => {
+                tracing::warn!(%error, "what a turn changed cannot be told");
+                vec![]
+            }
+        }
+    }
+
+    fn unchanged(&self, root: &str, looks: Option<u64>) -> Option<String> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (known, oid) = last.get(Path::new(root))?;
+        (looks == Some(*known)).then(|| oid.clone())
+    }
+
+    fn remember(&self, root: &str, looks: Option<u64>, oid: &str) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(looks) = looks {
+            last.insert(PathBuf::from(root), (looks, oid.to_owned()));
+        }
+    }
+}
+
+/// How the files of a root look from outside: names, sizes, times. None if there are too many to look at.
+async fn look(root: &str) -> Option<u64> {
+    let root = root.to_owned();
+    tokio::task::spawn_blocking(move || look_now(&root)).await.ok().flatten()
+}
+
+fn look_now(root: &str) -> Option<u64> {
+    let mut hash = DefaultHasher::new();
+    let files = WalkBuilder::new(root)
+        .hidden(false)
+        .git_global(false)
+        .ignore(false)
+        .require_git(false)
+        .sort_by_file_name(std::cmp::Ord::cmp)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    for (count, entry) in files.enumerate() {
+        let entry = entry.ok().filter(|_| count < MAX_FILES)?;
+        let meta = entry.path().symlink_metadata().ok()?;
+        entry.path().hash(&mut hash);
+        // A folder's own time says nothing that its entries do not.
+        if !meta.is_dir() {
+            (meta.ino(), meta.size(), meta.mode(), meta.mtime(), meta.mtime_nsec()).hash(&mut hash);
+            (meta.ctime(), meta.ctime_nsec()).hash(&mut hash);
+        }
+    }
+    Some(hash.finish())
+}
+
+fn named(file: &FileDiff) -> ChangedFile {
+    let change = match file.change {
+        Change::Added => "added",
+        Change::Modified => "modified",
+        Change::Deleted => "deleted",
+        Change::Renamed { .. } => "renamed",
+        Change::TypeChanged => "type_changed",
+    };
+    ChangedFile { path: file.path.clone(), change: change.into(), added: file.added, removed: file.removed }
+}
+
+/// What a turn changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnDiff {
+    /// Which turn.
+    pub turn: TurnId,
+    /// The files, with their patches.
+    pub files: Vec<FileDiff>,
+    /// Why there is no diff, in words, if there is none.
+    pub left_out: Option<String>,
+    /// Somebody changed the workspace between the turn before and this one.
+    pub edited_before: bool,
+}
+
+/// The checkpoints of a turn, as far as the record has them.
+#[derive(Default)]
+struct Sides {
+    before: Option<CheckpointTree>,
+    after: Option<CheckpointTree>,
+    /// The state after the turn before.
+    last_after: Option<CheckpointTree>,
+}
+
+impl Engine {
+    /// What a turn of a task changed in its workspace.
+    ///
+    /// # Errors
+    /// If there is no such turn, or the store fails.
+    pub async fn turn_diff(&self, task: TaskId, turn: TurnId) -> Result<TurnDiff, EngineError> {
+        let state = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?;
+        let sides = self.sides(task, turn).await?.ok_or(Rejection::NotFound { what: "turn" })?;
+        let edited_before = match (&sides.last_after, &sides.before) {
+            (Some(last), Some(before)) => last != before,
+            _ => false,
+        };
+        let oid = |side: Option<CheckpointTree>, missing: &str| match side {
+            Some(CheckpointTree::Taken { oid }) => Ok(oid),
+            Some(CheckpointTree::LeftOut { why }) => Err(why),
+            None => Err(missing.to_owned()),
+        };
+        let trees = oid(sides.before, "there was no checkpoint before the turn").and_then(|from| {
+            Ok((from, oid(sides.after, "the turn has not ended, or there was no checkpoint after it")?))
+        });
+        let (files, left_out) = match trees {
+            Ok((from, to)) => {
+                let workspaces = &self.inner.drivers.shared().workspaces;
+                match workspaces.of(&state.root).diff(Path::new(&state.root), &from, &to).await {
+                    Ok(files) => (files, None),
+                    Err(error) => (vec![], Some(error.to_string())),
+                }
+            }
+            Err(why) => (vec![], Some(why)),
+        };
+        Ok(TurnDiff { turn, files, left_out, edited_before })
+    }
+
+    /// The newest turn of a task that ended.
+    ///
+    /// # Errors
+    /// If there is none, or the store fails.
+    pub async fn last_turn(&self, task: TaskId) -> Result<TurnId, EngineError> {
+        let state = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?;
+        let last =
+            state.executions.iter().filter_map(|execution| execution.past.last.as_ref()).max_by_key(|turn| turn.at);
+        Ok(last.map(|turn| turn.id).ok_or(Rejection::NoTurn { verb: "show the changes of" })?)
+    }
+
+    async fn sides(&self, task: TaskId, turn: TurnId) -> Result<Option<Sides>, EngineError> {
+        let (mut sides, mut found) = (Sides::default(), false);
+        let mut before = None;
+        loop {
+            let query = PageQuery { stream: StreamId::Task(task), before, limit: PAGE };
+            let page = self.store().page(query).await?;
+            for Recorded { event, .. } in &page {
+                let Event::Task(event) = event else { continue };
+                match event {
+                    TaskEvent::TurnRequested { turn: requested, .. } if *requested == turn => found = true,
+                    TaskEvent::CheckpointTaken { checkpoint } if checkpoint.turn == turn => match checkpoint.side {
+                        CheckpointSide::Before => sides.before = Some(checkpoint.tree.clone()),
+                        CheckpointSide::After => sides.after = Some(checkpoint.tree.clone()),
+                    },
+                    TaskEvent::CheckpointTaken { checkpoint } if found && checkpoint.side == CheckpointSide::After => {
+                        sides.last_after = Some(checkpoint.tree.clone());
+                        return Ok(Some(sides));
+                    }
+                    _ => {}
+                }
+            }
+            match page.last() {
+                Some(oldest) if page.len() == PAGE => before = Some(oldest.seq),
+                _ => return Ok(found.then_some(sides)),
+            }
+        }
+    }
+}
