@@ -1,4 +1,6 @@
 //! Gemini CLI, against the scripted model.
+//!
+//! It does not give a session back: what was done goes into the next one as a brief.
 
 #[macro_use]
 mod real_agents;
@@ -31,11 +33,10 @@ stories!(GEMINI =>
     a_no_keeps_it_from_running,
     a_cancel_stops_the_stream,
     a_cancel_stops_the_tool,
-    a_killed_agent_goes_on_with_its_context,
-    a_killed_agent_takes_its_tools_along,
+    a_killed_agent_is_rebuilt,
     a_turn_outlives_the_daemon,
     a_permission_outlives_the_daemon,
-    a_session_is_loaded_without_doubling,
+    a_stopped_agent_is_rebuilt,
     a_failing_model_fails_the_turn,
     a_limiting_model_limits_the_turn,
 );

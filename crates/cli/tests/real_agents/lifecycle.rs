@@ -264,3 +264,42 @@ fn fails(agent: &Agent, script: &str, code: &str) {
     recalls(&real, &before);
     real.finish();
 }
+
+/// The agent is killed and cannot have its session again: the next one is told what was done.
+pub fn a_killed_agent_is_rebuilt(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    real.say_detached("SAY begin\nHOLD gate\nSAY never said");
+    real.model.wait_for_hold("gate");
+    kill_agent(&real);
+    real.model.wait_for_hang_up("gate");
+    let turn = real.ended_turn(2);
+    assert_eq!(turn["outcome"], "interrupted", "{turn:#}{}", real.state());
+    is_rebuilt(&real, &before);
+    real.finish();
+}
+
+/// The agent was stopped and cannot have its session again: the next one is told what was done.
+pub fn a_stopped_agent_is_rebuilt(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    real.world.ok(&["down", "--all"]);
+    is_rebuilt(&real, &before);
+    real.finish();
+}
+
+/// Same execution, a new session that says why it is there, and a prompt that carries what was done.
+fn is_rebuilt(real: &Real, before: &Value) {
+    real.say("NOW\nRECALL");
+    let asked = real.model.requests_about("RECALL");
+    let prompt = asked.last().expect("it was asked").last().to_owned();
+    assert!(prompt.contains(&format!("asked: {FIRST}")), "the brief is there: {prompt}{}", real.state());
+    assert!(prompt.contains("first answer"), "{prompt}");
+    let after = real.execution();
+    assert_eq!(after["id"], before["id"], "one execution");
+    assert_ne!(after["runtime_session"]["id"], before["runtime_session"]["id"], "{after:#}");
+    assert_eq!(after["runtime_session"]["reason"], "lost", "{after:#}");
+    assert_eq!(real.entries_of("runtime_session_lost").len(), 1, "{}", real.state());
+    assert_eq!(real.entries_of("runtime_session_started").len(), 2, "{}", real.state());
+    assert_eq!(real.times_said("first answer"), 1, "nothing is told twice: {}", real.state());
+}

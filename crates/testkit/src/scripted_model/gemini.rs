@@ -12,10 +12,8 @@ pub(super) fn read(body: &Value) -> (Turns, Vec<Tool>) {
         let parts = list(content, "parts");
         let mut results = parts.iter().filter_map(|part| part.get("functionResponse")).peekable();
         if results.peek().is_none() {
-            // Messages that got no answer stand side by side in one.
-            for text in parts.iter().filter_map(|part| part["text"].as_str()) {
-                turns.said(text);
-            }
+            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+            turns.said(&texts.join("\n"));
         }
         for result in results {
             turns.answered(&result["response"]);
