@@ -140,14 +140,20 @@ fn benchmarks(cli: &Cli) -> Result<ExitCode> {
         daemon::find_tl()?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let figures = runtime.block_on(run_all(names, size))?;
+    let before = measure::load();
+    let mut figures = runtime.block_on(run_all(names, size))?;
+    // Times mean little on a busy machine, so it is said how busy it was.
+    eprintln!("bench: {} cores, load {before} before and {} after", measure::cores(), measure::load());
+    if size == Size::Smoke {
+        figures = figures.into_iter().map(Figure::unjudged).collect();
+    }
     if cli.json {
         println!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
         print!("{}", table::render(&figures));
     }
     let missed = figures.iter().any(Figure::missed);
-    Ok(if missed && cli.strict && size == Size::Full { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if missed && cli.strict { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 async fn run_all(names: &[Name], size: Size) -> Result<Vec<Figure>> {

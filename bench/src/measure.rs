@@ -11,6 +11,17 @@ pub(crate) fn now_nanos() -> u64 {
     u64::try_from(now.tv_sec).unwrap_or_default() * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or_default()
 }
 
+/// How busy the machine is: the load of the last minute, in the kernel's words.
+pub(crate) fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown").to_owned()
+}
+
+/// How many cores there are.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// How long something took, in milliseconds.
 pub(crate) fn millis(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3

@@ -65,6 +65,12 @@ impl Figure {
         self
     }
 
+    /// The same without a verdict, for a run whose times say nothing.
+    pub(crate) fn unjudged(mut self) -> Self {
+        self.verdict = None;
+        self
+    }
+
     pub(crate) fn missed(&self) -> bool {
         self.verdict == Some("missed")
     }
