@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p throughline-store --example append [batches per writer] [rounds]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
+
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;

@@ -69,9 +69,6 @@ impl Checkpointer {
     /// Looks after the log. Called by the writer between transactions.
     pub(super) fn tend(&self, writer: &Connection) {
         let pages = self.shared.pages.load(Ordering::Relaxed);
-        if std::env::var("TLD").is_ok() {
-            eprintln!("pages {pages} turn {}", self.shared.turn.load(Ordering::Relaxed));
-        }
         if pages < PAGES {
             return;
         }

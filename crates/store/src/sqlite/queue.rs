@@ -102,3 +102,56 @@ impl<T> Queue<T> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future as _;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[tokio::test]
+    async fn all_that_waits_is_taken_in_order() {
+        let (queue, mut group) = (Queue::new(8), vec![]);
+        for nr in 1..=3 {
+            assert!(queue.put(nr).await);
+        }
+        assert!(queue.take(&mut group, 0));
+        assert_eq!(group, [1, 2, 3]);
+    }
+
+    #[tokio::test]
+    async fn who_finds_it_full_waits_for_room() {
+        let (queue, mut group) = (Queue::new(2), vec![]);
+        assert!(queue.put(1).await && queue.put(2).await);
+        let mut third = pin!(queue.put(3));
+        assert!(poll(third.as_mut()).is_pending());
+        assert!(queue.take(&mut group, 0));
+        assert_eq!(poll(third.as_mut()), Poll::Ready(true));
+    }
+
+    #[tokio::test]
+    async fn a_closed_queue_is_emptied_but_not_filled() {
+        let (queue, mut group) = (Queue::new(2), vec![]);
+        assert!(queue.put(1).await && queue.put(2).await);
+        let mut third = pin!(queue.put(3));
+        assert!(poll(third.as_mut()).is_pending());
+        queue.close();
+        assert_eq!(poll(third.as_mut()), Poll::Ready(false));
+        assert!(queue.take(&mut group, 64), "no lingering for those who cannot come");
+        assert_eq!(std::mem::take(&mut group), [1, 2]);
+        assert!(!queue.take(&mut group, 2));
+    }
+
+    #[tokio::test]
+    async fn lingering_in_vain_ends() {
+        let (queue, mut group) = (Queue::new(16), vec![]);
+        assert!(queue.put(1).await);
+        assert!(queue.take(&mut group, 64));
+        assert_eq!(group, [1]);
+    }
+}
