@@ -5,6 +5,7 @@
 //! - nothing is locked while deciding. Whoever comes second is refused by the stream's version, loads again and
 //!   decides again with the same time and entropy.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -161,9 +162,8 @@ impl Core {
             if count > MAX_TOLD as u128 {
                 return Err(EngineError::Contended);
             }
-            if !unit.streams.contains_key(&to) {
-                let known = self.known(to).await?;
-                unit.streams.insert(to, Working { known, events: vec![] });
+            if let Entry::Vacant(vacant) = unit.streams.entry(to) {
+                vacant.insert(Working { known: self.known(to).await?, events: vec![] });
             }
             // Each decision of the transaction mints ids of its own.
             let now = Now { at: now.at, entropy: now.entropy.wrapping_add(count) };

@@ -59,8 +59,11 @@ pub(crate) fn passes(name: &str, asked_for: &[String]) -> bool {
 /// What the login shell gives, by folder.
 #[derive(Default)]
 pub(crate) struct Environments {
-    known: Mutex<HashMap<PathBuf, (Instant, Vec<(String, String)>)>>,
+    known: Mutex<HashMap<PathBuf, Known>>,
 }
+
+/// A shell's answer, and when it was given.
+type Known = (Instant, Vec<(String, String)>);
 
 impl Environments {
     /// The environment of a login shell in this folder; this process's own where there is none.
