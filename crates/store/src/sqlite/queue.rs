@@ -106,7 +106,6 @@ impl<T> Queue<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::future::Future as _;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 

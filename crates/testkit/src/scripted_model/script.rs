@@ -68,10 +68,10 @@ pub fn reply(users: &[String], results: &[String]) -> Reply {
             }
             run += 1;
             stretch = Stretch::default();
-        } else if let Some(status) = stretch.take(word, rest, earlier) {
-            if run == results.len() {
-                return Reply::Fail(status);
-            }
+        } else if let Some(status) = stretch.take(word, rest, earlier)
+            && run == results.len()
+        {
+            return Reply::Fail(status);
         }
     }
     if stretch.pieces.is_empty() {
