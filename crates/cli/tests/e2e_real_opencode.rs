@@ -31,6 +31,10 @@ fn settings(place: &Place<'_>) -> Settings {
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".into()),
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".into()),
         ("OPENCODE_DISABLE_SHARE", "1".into()),
+        // Else it fetches its plugins' library from npm at the first start.
+        ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1".into()),
+        ("OPENCODE_PURE", "1".into()),
+        ("npm_config_offline", "true".into()),
     ];
     Settings { env, ..Settings::default() }
 }
