@@ -1,6 +1,6 @@
 //! The Store port: what the engine needs of durable storage, free of any database's ways.
 //!
-//! Invariants that every implementation keeps, held to by [`crate::conformance`]:
+//! Invariants that every implementation keeps, held to by the suite in `conformance`:
 //! - a [`Batch`] is committed whole and durably, or not at all;
 //! - an append whose expected version is not the stream's is refused with [`CommitError::Conflict`];
 //! - sequence numbers are in commit order, without gaps that a reader could fall into;

@@ -1,6 +1,6 @@
 //! The embedded store: one SQLite database in the home, blobs beside it.
 //!
-//! One thread writes ([`writer`]), a few connections read, one thread copies the write-ahead log into the database.
+//! One thread writes (`writer`), a few connections read, one thread copies the write-ahead log into the database.
 //! Bundled SQLite, write-ahead log, `synchronous=FULL`: what was answered survives a power cut.
 
 mod blobs;
