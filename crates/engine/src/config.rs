@@ -49,8 +49,9 @@ pub struct AgentProfile {
     pub set: BTreeMap<String, String>,
     /// How to get it.
     pub install: String,
-    /// Whether it takes a session up again safely, so that its process may go when it has nothing to do.
-    pub parks: bool,
+    /// Whether it takes a session up again safely. If not, its process stays when it has nothing to do, and a session
+    /// whose process died is rebuilt from a brief.
+    pub resumes: bool,
     /// Messages with which it ends a failed turn as if it had worked.
     pub failed_messages: Vec<FailedMessage>,
 }
@@ -127,7 +128,7 @@ struct Profile {
     #[serde(default)]
     install: String,
     #[serde(default = "yes")]
-    parks: bool,
+    resumes: bool,
     #[serde(default)]
     failed_messages: Vec<FailedMessage>,
 }
@@ -171,8 +172,8 @@ impl Config {
             if profile.command.is_empty() {
                 return Err(invalid(format!("agent `{name}` has an empty command")));
             }
-            let Profile { command, aliases, env, set, install, parks, failed_messages } = profile;
-            agents.push(AgentProfile { name, command, aliases, env, set, install, parks, failed_messages });
+            let Profile { command, aliases, env, set, install, resumes, failed_messages } = profile;
+            agents.push(AgentProfile { name, command, aliases, env, set, install, resumes, failed_messages });
         }
         let config = Self {
             default_agent: file.default_agent.unwrap_or_else(|| "demo".into()),

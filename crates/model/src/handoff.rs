@@ -90,8 +90,48 @@ fn write(facts: Facts<'_>, skip: usize) -> String {
             out.push_str(&format!("({skip} earlier turns left out)\n"));
         }
         for turn in &facts.turns[skip..] {
-            out.push_str(&format!("- asked: {}\n  {}: {}\n", turn.said, turn.outcome, turn.answered));
+            let answered = if turn.answered.is_empty() { "(no words)" } else { &turn.answered };
+            out.push_str(&format!("- asked: {}\n  {}: {answered}\n", turn.said, turn.outcome));
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{PlanEntry, PlanPriority};
+
+    fn turn(said: &str, answered: &str, outcome: &str) -> TurnSummary {
+        TurnSummary { said: said.into(), answered: answered.into(), outcome: outcome.into() }
+    }
+
+    #[test]
+    fn a_brief_tells_what_the_record_holds_and_nothing_else() {
+        let entry =
+            |content: &str, status| PlanEntry { content: content.into(), priority: PlanPriority::Medium, status };
+        let plan = Plan {
+            version: 2,
+            entries: vec![
+                entry("look", PlanStatus::Completed),
+                entry("mend", PlanStatus::InProgress),
+                entry("test", PlanStatus::Pending),
+            ],
+        };
+        let notes = ["mind the gap".to_owned()];
+        let turns = [turn("fix routing", "Done.", "completed"), turn("and now?", "", "interrupted")];
+        let facts = Facts { title: "Fix routing", goal: "fix routing", plan: &plan, notes: &notes, turns: &turns };
+        insta::assert_snapshot!(brief(facts));
+    }
+
+    #[test]
+    fn a_brief_is_bounded_and_the_oldest_turns_go_first() {
+        let turns: Vec<_> =
+            (0..500).map(|count| turn(&format!("turn {count}"), &"x".repeat(200), "completed")).collect();
+        let facts = Facts { title: "Long", goal: "long", plan: &Plan::default(), notes: &[], turns: &turns };
+        let text = brief(facts);
+        assert!(text.len() <= MAX_BYTES && text.len() > MAX_BYTES / 2);
+        assert!(text.contains("turn 499") && !text.contains("turn 0\n"), "the newest stay");
+        assert!(text.contains("earlier turns left out"));
+    }
 }

@@ -23,6 +23,9 @@ pub struct ActiveTurn {
     pub started_at: Option<Timestamp>,
     /// The person asked for it to stop.
     pub stopping: Option<StopWish>,
+    /// The agent's last words in it, in one line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub said: String,
     /// Nothing was heard of it for so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_secs: Option<u64>,

@@ -74,7 +74,7 @@ impl Driver {
         let mut rest = Vec::with_capacity(happenings.len());
         for happening in happenings {
             match happening {
-                Happening::Initialized(initialized) => self.initialized(initialized),
+                Happening::Initialized(initialized) => self.initialized(initialized).await,
                 Happening::InitializeFailed(error) => self.refused(OpenFailure::Other, error.in_words()).await,
                 Happening::Opened { native, settings, .. } => {
                     self.commit(std::mem::take(&mut rest)).await;
@@ -136,8 +136,13 @@ impl Driver {
         }
     }
 
-    fn initialized(&mut self, initialized: Initialized) {
+    async fn initialized(&mut self, initialized: Initialized) {
         let Some(link) = self.link.as_mut() else { return };
+        let gives_back = self.shared.config.agent(&link.opening.agent).is_none_or(|agent| agent.resumes);
+        if link.opening.native.is_some() && !gives_back {
+            link.opening.initialized = Some(initialized);
+            return self.refused(OpenFailure::UnknownSession, "it does not give a session back safely".into()).await;
+        }
         let cwd = link.opening.cwd.clone();
         let frame = match &link.opening.native {
             None => outgoing::new_session(&cwd, &[]),

@@ -96,9 +96,9 @@ impl Shared {
 
     /// When a process of this agent goes, as it is now that it is ready.
     pub(super) fn parking(&self, agent: &str, process: Process) -> Parking {
-        let parks = self.config.agent(agent).is_some_and(|agent| agent.parks);
+        let resumes = self.config.agent(agent).is_some_and(|agent| agent.resumes);
         Parking {
-            after_secs: parks.then_some(self.config.park_after.as_secs()),
+            after_secs: resumes.then_some(self.config.park_after.as_secs()),
             processes: client::tree_size(&self.keeper_dir(process)),
         }
     }

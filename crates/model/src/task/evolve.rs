@@ -223,7 +223,11 @@ fn remember(task: &mut Task, execution: ExecutionId, item: &Item) {
         active.silent_secs = None;
     }
     if let ItemBody::Message { text, question, .. } = &item.body {
-        execution.past.last_said = one_line(text.head(), REMEMBERED_CHARS);
+        let words = one_line(text.head(), REMEMBERED_CHARS);
+        if let Some(active) = &mut execution.active {
+            active.said.clone_from(&words);
+        }
+        execution.past.last_said = words;
         execution.past.question = *question;
     }
 }
@@ -265,6 +269,7 @@ impl Execution {
             requested_at: at,
             started_at: None,
             stopping: None,
+            said: String::new(),
             silent_secs: None,
             before: None,
         });
@@ -277,7 +282,7 @@ impl Execution {
         past.question &= matches!(outcome, TurnOutcome::Completed { .. });
         past.recent.push(TurnSummary {
             said: one_line(&plain_text(&active.input.content), REMEMBERED_CHARS),
-            answered: past.last_said.clone(),
+            answered: active.said,
             outcome: outcome.word().to_owned(),
         });
         if past.recent.len() > Past::RECENT {
