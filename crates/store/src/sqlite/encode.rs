@@ -31,6 +31,9 @@ pub(super) fn stream_of(key: &[u8]) -> Option<StreamId> {
     Some(StreamKind::from_number(*kind)?.stream(Uuid::from_slice(id).ok()?))
 }
 
+/// What a row's JSON usually stays below.
+const ROW_BYTES: usize = 768;
+
 /// A batch, encoded.
 #[derive(Debug)]
 pub(super) struct Encoded {
@@ -186,7 +189,10 @@ pub(super) fn recency(updated_at_millis: i64) -> i64 {
 }
 
 fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(unwritable)
+    // Most rows fit, so that most are written without growing.
+    let mut text = Vec::with_capacity(ROW_BYTES);
+    serde_json::to_writer(&mut text, value).map_err(unwritable)?;
+    String::from_utf8(text).map_err(|error| StoreError::Failed(format!("JSON that is not text: {error}")))
 }
 
 fn unwritable(error: serde_json::Error) -> StoreError {

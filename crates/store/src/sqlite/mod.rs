@@ -10,7 +10,6 @@ mod error;
 mod ledger;
 mod open;
 mod query;
-mod queue;
 mod readers;
 mod schema;
 mod tasks;

@@ -5,18 +5,16 @@
 //! - a batch that is refused, or that SQLite cannot write, fails alone: the others of its group are committed;
 //! - the queue is bounded, and who finds it full waits (P11).
 
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::checkpoint::Checkpointer;
 use super::encode::Encoded;
 use super::error::at_path;
 use super::ledger::Ledger;
 use super::open::OpenOptions;
-use super::queue::Queue;
 use crate::port::{CommitError, StoreError};
 
 /// How many batches may wait; also the most that one transaction takes.
@@ -35,14 +33,15 @@ struct Request {
 type Answer = (Outcome, Tidings);
 
 /// Outcomes on their way. The writer wakes one caller of a group, who tells the others: inside the runtime that
-/// costs a fraction of waking each from outside. Dropping them tells them too, so nobody is forgotten.
+/// costs a fraction of waking each from outside. Dropping them tells them too, so nobody is forgotten. The batches
+/// go along, to be freed where they were made.
 #[derive(Debug, Default)]
-struct Tidings(Vec<(oneshot::Sender<Answer>, Outcome)>);
+struct Tidings(Vec<(Request, Outcome)>);
 
 impl Tidings {
     fn spread(mut self) {
-        while let Some((caller, outcome)) = self.0.pop() {
-            match caller.send((outcome, self)) {
+        while let Some((request, outcome)) = self.0.pop() {
+            match request.answer.send((outcome, self)) {
                 Ok(()) => return,
                 // This one no longer waits; the next one may.
                 Err((_, rest)) => self = rest,
@@ -53,9 +52,9 @@ impl Tidings {
 
 impl Drop for Tidings {
     fn drop(&mut self) {
-        for (caller, outcome) in self.0.drain(..) {
+        for (request, outcome) in self.0.drain(..) {
             // Who no longer waits was told nothing, and so has to ask.
-            let _ = caller.send((outcome, Tidings::default()));
+            let _ = request.answer.send((outcome, Tidings::default()));
         }
     }
 }
@@ -63,14 +62,13 @@ impl Drop for Tidings {
 /// The handle to the thread. Dropping it waits until all that was queued is committed and the file is closed.
 #[derive(Debug)]
 pub(super) struct Writer {
-    queue: Arc<Queue<Request>>,
+    queue: Option<mpsc::Sender<Request>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     pub(super) fn start(mut connection: Connection, options: &OpenOptions) -> Result<Self, StoreError> {
-        let queue = Arc::new(Queue::new(QUEUE));
-        let requests = Closing(Arc::clone(&queue));
+        let (queue, requests) = mpsc::channel(QUEUE);
         let checkpointer = Checkpointer::start(&mut connection, options)?;
         let (ready, is_ready) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new()
@@ -78,45 +76,34 @@ impl Writer {
             .spawn(move || match Ledger::new(&connection) {
                 Ok(ledger) => {
                     let _ = ready.send(Ok(()));
-                    serve(ledger, &requests.0, &checkpointer);
+                    serve(ledger, requests, &checkpointer);
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
                 }
             })
             .map_err(at_path(&options.dir))?;
-        let writer = Self { queue, thread: Some(thread) };
+        let writer = Self { queue: Some(queue), thread: Some(thread) };
         is_ready.recv().map_err(|_| gone())??;
         Ok(writer)
     }
 
     pub(super) async fn commit(&self, batch: Encoded) -> Outcome {
         let (answer, outcome) = oneshot::channel();
-        if !self.queue.put(Request { batch, answer }).await {
-            return Err(gone().into());
-        }
+        let queue = self.queue.as_ref().ok_or_else(gone)?;
+        queue.send(Request { batch, answer }).await.map_err(|_| gone())?;
         let (outcome, others) = outcome.await.map_err(|_| gone())?;
         drop(others);
         outcome
     }
 
     pub(super) fn stop(&mut self) {
-        self.queue.close();
+        self.queue = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
             tracing::error!("the store's writer panicked");
         }
-    }
-}
-
-/// However the thread ends, nobody is left waiting in a queue that nobody serves.
-struct Closing(Arc<Queue<Request>>);
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        self.0.close();
-        self.0.clear();
     }
 }
 
@@ -130,13 +117,11 @@ fn gone() -> StoreError {
     StoreError::Failed("the writer has stopped".into())
 }
 
-fn serve(mut ledger: Ledger<'_>, requests: &Queue<Request>, checkpointer: &Checkpointer) {
+fn serve(mut ledger: Ledger<'_>, mut requests: mpsc::Receiver<Request>, checkpointer: &Checkpointer) {
     let mut group = Vec::with_capacity(QUEUE);
-    let mut told = 0;
-    while requests.take(&mut group, told) {
-        told = group.len();
+    while requests.blocking_recv_many(&mut group, QUEUE) > 0 {
         let outcomes = commit_group(&mut ledger, &group);
-        Tidings(group.drain(..).map(|request| request.answer).zip(outcomes).collect()).spread();
+        Tidings(group.drain(..).zip(outcomes).collect()).spread();
         checkpointer.tend(ledger.connection());
     }
 }
