@@ -30,6 +30,7 @@ fn every_command_explains_itself() {
         "note",
         "project",
         "agents",
+        "route",
         "doctor",
         "up",
         "down",

@@ -27,6 +27,7 @@ pub mod present;
 pub mod project;
 pub mod rejection;
 pub mod route;
+pub mod router;
 pub mod runtime_session;
 pub mod state;
 pub mod stream;

@@ -19,6 +19,7 @@ mod note;
 mod project;
 mod reopen;
 mod retry;
+mod route;
 mod say;
 mod serve;
 mod show;
@@ -75,6 +76,7 @@ enum Command {
     Note(note::Args),
     Project(project::Args),
     Agents(agents::Args),
+    Route(route::Args),
     Doctor(doctor::Args),
     Up(up::Args),
     Down(down::Args),
@@ -135,6 +137,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Serve(args) => serve::run(&args, output),
         Command::Agent(args) => agent::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Route(args) => route::run(output, &args),
         Command::Say(args) => client(output, |context| say::run(context, args)),
         Command::Status(args) => client(output, |context| status::run(context, args)),
         Command::Tasks(args) => client(output, |context| tasks::run(context, args)),
