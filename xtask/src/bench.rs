@@ -45,11 +45,11 @@ fn build(args: &Args) -> Call {
         return Call::cargo(&["build", "--quiet", "--workspace", "--bins"]);
     }
     let packages = ["--package", "throughline-cli", "--package", "throughline-bench"];
-    Call::cargo(&[&["build", "--profile", "quick"], &packages[..]].concat())
+    Call::cargo(&[&["build", "--profile", "measured"], &packages[..]].concat())
 }
 
 fn measure(args: &Args, target: &Path) -> Call {
-    let folder = if args.smoke { "debug" } else { "quick" };
+    let folder = if args.smoke { "debug" } else { "measured" };
     let program = target.join(folder).join("throughline-bench").display().to_string();
     let flags = [(args.smoke, "--smoke"), (args.json, "--json"), (args.strict, "--strict")];
     let given = flags.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag);
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(
             shown(&args),
             [
-                "cargo build --profile quick --package throughline-cli --package throughline-bench",
+                "cargo build --profile measured --package throughline-cli --package throughline-bench",
                 "throughline-bench --json open list",
             ]
         );

@@ -1,4 +1,4 @@
-//! Many clients on one task: `cargo run --profile quick -p throughline-server --example fanout -- CLIENTS PER_SECOND SECONDS`.
+//! Many clients on one task: `cargo run --profile measured -p throughline-server --example fanout -- CLIENTS PER_SECOND SECONDS`.
 //!
 //! Everything in one process, the real engine and store. Each client has to get every durable event once, in order; one
 //! more never reads. Prints what was delivered, how late, and what it cost.
