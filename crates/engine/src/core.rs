@@ -109,9 +109,7 @@ impl Core {
             match self.store.commit(batch).await {
                 Ok(committed) => {
                     self.remember(known);
-                    if let Some(newest) = committed.events.last() {
-                        self.hub.committed(newest.seq);
-                    }
+                    self.hub.committed(&committed.events);
                     if has_effects {
                         self.effects_wanted.notify_one();
                     }

@@ -1,9 +1,10 @@
 //! The hub: what was committed, in commit order, and live text, to whoever listens.
 //!
-//! Invariant: events are published from the store, in the order of their sequence numbers, each once. Whoever is too
-//! slow is told so by the channel and reads on from the store; nobody is waited for.
+//! Invariant: events are published after their commit, in the order of their sequence numbers, each once; where one is
+//! missing, the store is read. Whoever is too slow is told so by the channel and reads on from the store; nobody is
+//! waited for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -75,6 +76,8 @@ struct Inner {
     news: Notify,
     /// The newest event that is known to be committed.
     committed: AtomicU64,
+    /// Events that came from their commit, by place: whoever finds the next one here need not read it from the store.
+    fresh: Mutex<BTreeMap<u64, Arc<Recorded>>>,
     /// Live text that waits for the events that were committed before it.
     waiting: Mutex<VecDeque<(Seq, LiveText)>>,
     live: Mutex<HashMap<TaskId, HashMap<ItemId, LiveText>>>,
@@ -87,6 +90,7 @@ impl Default for Hub {
             sender,
             news: Notify::new(),
             committed: AtomicU64::new(0),
+            fresh: Mutex::default(),
             waiting: Mutex::default(),
             live: Mutex::default(),
         };
@@ -101,10 +105,29 @@ impl Hub {
         self.inner.sender.subscribe()
     }
 
-    /// Everything up to this event is in the store.
-    pub(crate) fn committed(&self, newest: Seq) {
-        self.inner.committed.fetch_max(newest.0, Ordering::SeqCst);
+    /// These events are in the store.
+    pub(crate) fn committed(&self, events: &[Recorded]) {
+        let Some(newest) = events.last() else { return };
+        let mut fresh = self.fresh();
+        if fresh.len() < BACKLOG {
+            fresh.extend(events.iter().map(|recorded| (recorded.seq.0, Arc::new(recorded.clone()))));
+        }
+        drop(fresh);
+        self.inner.committed.fetch_max(newest.seq.0, Ordering::SeqCst);
         self.inner.news.notify_one();
+    }
+
+    /// The event right after this place, if its commit has brought it. Commits may come home out of order.
+    fn next_fresh(&self, last: Seq) -> Option<Arc<Recorded>> {
+        let mut fresh = self.fresh();
+        let mut later = fresh.split_off(&(last.0 + 1));
+        let next = later.remove(&(last.0 + 1));
+        *fresh = later;
+        next
+    }
+
+    fn fresh(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Recorded>>> {
+        self.inner.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Publishes live text, after the events that were committed before it: nobody hears an answer before its question.
@@ -174,6 +197,12 @@ impl Hub {
         self.inner.committed.fetch_max(last.0, Ordering::SeqCst);
         loop {
             while last.0 < self.inner.committed.load(Ordering::SeqCst) {
+                if let Some(recorded) = self.next_fresh(last) {
+                    last = recorded.seq;
+                    traces.observe(&recorded);
+                    let _ = self.inner.sender.send(Published::Event(recorded));
+                    continue;
+                }
                 match store.read(Feed { stream: None, after: last, limit: PAGE }).await {
                     // A store may show its readers a commit a moment after it was acknowledged.
                     Ok(events) if events.is_empty() => tokio::time::sleep(Duration::from_millis(1)).await,
