@@ -79,11 +79,13 @@ fn allow_files(wanted: u64) -> Result<()> {
 }
 
 async fn load(args: Args) -> Result<Report> {
-    let mut clients = vec![];
-    for _ in 0..args.clients {
-        clients.push(Reader::open(&args, None).await?);
+    // All from one place, so that all must see the same, whatever the task still records while they come.
+    let first = Reader::open(&args, None).await?;
+    let cursor = first.cursor.clone();
+    let mut clients = vec![first];
+    for _ in 1..args.clients {
+        clients.push(Reader::open(&args, Some(&cursor)).await?);
     }
-    let cursor = clients.first().map(|client| client.cursor.clone()).context("there are no clients")?;
     let sleeper = args.sleeper.as_deref().map(|socket| Sleeper::open(socket, &args)).transpose()?;
     println!("{READY}");
     io::stdout().flush()?;
