@@ -29,6 +29,7 @@ pub mod rejection;
 pub mod route;
 pub mod router;
 pub mod runtime_session;
+pub mod shown;
 pub mod state;
 pub mod stream;
 pub mod task;
