@@ -1,15 +1,20 @@
 //! Settings: `config.toml` in the home, over the agents that are shipped. Nothing here is read twice.
+//!
+//! - `agents`: the agents that can be named;
+//! - `projects`: what is said about a project by its name.
+
+mod agents;
+mod projects;
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use throughline_acp::quirks::{FailedMessage, Quirks};
+pub use agents::AgentProfile;
+pub use projects::{OnAgentFailure, ProjectSettings};
 
 use crate::home::Home;
-
-const SHIPPED: &str = include_str!("../agents.toml");
 
 /// All settings.
 #[derive(Clone, Debug)]
@@ -22,6 +27,10 @@ pub struct Config {
     pub env: BTreeMap<String, String>,
     /// Files with more of them, read at every start of an agent.
     pub env_files: Vec<PathBuf>,
+    /// What is said about projects, by name.
+    pub projects: BTreeMap<String, ProjectSettings>,
+    /// What happens when an agent cannot run, where the project says nothing.
+    pub on_agent_failure: Option<OnAgentFailure>,
     /// How long an agent may take to answer `initialize`, and to open a session.
     pub initialize_timeout: Duration,
     /// The longest line that an agent may write.
@@ -32,35 +41,6 @@ pub struct Config {
     pub park_after: Duration,
     /// How many processes there may be before one that rests has to go.
     pub max_live_sessions: usize,
-}
-
-/// An agent as data: what to start, and what it is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentProfile {
-    /// Its name.
-    pub name: String,
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// What else people call it.
-    pub aliases: Vec<String>,
-    /// Variables of the person's environment that pass to it, besides the common ones.
-    pub env: Vec<String>,
-    /// Variables that it always gets.
-    pub set: BTreeMap<String, String>,
-    /// How to get it.
-    pub install: String,
-    /// Whether it takes a session up again safely. If not, its process stays when it has nothing to do, and a session
-    /// whose process died is rebuilt from a brief.
-    pub resumes: bool,
-    /// Messages with which it ends a failed turn as if it had worked.
-    pub failed_messages: Vec<FailedMessage>,
-}
-
-impl AgentProfile {
-    /// How it departs from the protocol's plain reading.
-    pub(crate) fn quirks(&self) -> Quirks {
-        Quirks { failed_messages: self.failed_messages.clone(), ..Quirks::default() }
-    }
 }
 
 /// Why the settings cannot be used.
@@ -110,31 +90,11 @@ struct File {
     stall_after_secs: Option<u64>,
     park_after_secs: Option<u64>,
     max_live_sessions: Option<usize>,
-    agents: BTreeMap<String, Profile>,
+    agents: BTreeMap<String, agents::Profile>,
     env: BTreeMap<String, String>,
     env_file: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Profile {
-    command: Vec<String>,
-    #[serde(default)]
-    aliases: Vec<String>,
-    #[serde(default)]
-    env: Vec<String>,
-    #[serde(default)]
-    set: BTreeMap<String, String>,
-    #[serde(default)]
-    install: String,
-    #[serde(default = "yes")]
-    resumes: bool,
-    #[serde(default)]
-    failed_messages: Vec<FailedMessage>,
-}
-
-fn yes() -> bool {
-    true
+    projects: BTreeMap<String, ProjectSettings>,
+    on_agent_failure: Option<OnAgentFailure>,
 }
 
 /// One live session per GB of memory, at most eight.
@@ -164,32 +124,52 @@ impl Config {
     fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let invalid = |message: String| ConfigError::Invalid { path: path.to_owned(), message };
         let file: File = toml::from_str(text).map_err(|error| invalid(error.to_string()))?;
-        let mut profiles: BTreeMap<String, Profile> =
-            toml::from_str(SHIPPED).map_err(|error| invalid(format!("the shipped agents: {error}")))?;
-        profiles.extend(file.agents);
-        let mut agents = Vec::with_capacity(profiles.len());
-        for (name, profile) in profiles {
-            if profile.command.is_empty() {
-                return Err(invalid(format!("agent `{name}` has an empty command")));
-            }
-            let Profile { command, aliases, env, set, install, resumes, failed_messages } = profile;
-            agents.push(AgentProfile { name, command, aliases, env, set, install, resumes, failed_messages });
-        }
+        let agents = agents::profiles(file.agents).map_err(invalid)?;
         let config = Self {
             default_agent: file.default_agent.unwrap_or_else(|| "demo".into()),
             agents,
             env: file.env,
             env_files: file.env_file.into_iter().collect(),
+            projects: file.projects,
+            on_agent_failure: file.on_agent_failure,
             initialize_timeout: Duration::from_secs(file.initialize_timeout_secs.unwrap_or(60)),
             max_frame_bytes: file.max_frame_bytes.unwrap_or(64 << 20),
             stall_after: Duration::from_secs(file.stall_after_secs.unwrap_or(10 * 60)),
             park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
         };
-        match config.agent(&config.default_agent) {
-            Some(_) => Ok(config),
-            None => Err(invalid(format!("default_agent `{}` is not an agent", config.default_agent))),
+        let stray = config.agents_in_use().into_iter().find(|(_, name)| config.agent(name).is_none());
+        if let Some((place, name)) = stray {
+            return Err(invalid(format!("{place} `{name}` is not an agent")));
         }
+        Ok(config)
+    }
+
+    /// The agents that the settings name, with where they do.
+    fn agents_in_use(&self) -> Vec<(String, &str)> {
+        let mut named = vec![("default_agent".to_owned(), self.default_agent.as_str())];
+        if let Some(policy) = &self.on_agent_failure {
+            named.push(("on_agent_failure.replace_with".into(), &policy.replace_with));
+        }
+        for (name, project) in &self.projects {
+            if let Some(policy) = &project.on_agent_failure {
+                named.push((format!("projects.{name}.on_agent_failure.replace_with"), &policy.replace_with));
+            }
+        }
+        named
+    }
+
+    /// What is said about the project of this name.
+    #[must_use]
+    pub fn project(&self, name: &str) -> ProjectSettings {
+        self.projects.get(name).cloned().unwrap_or_default()
+    }
+
+    /// What happens when an agent cannot run in the project of this name.
+    #[must_use]
+    pub fn on_agent_failure(&self, project: &str) -> Option<&OnAgentFailure> {
+        let own = self.projects.get(project).and_then(|project| project.on_agent_failure.as_ref());
+        own.or(self.on_agent_failure.as_ref())
     }
 
     /// The agent of this name or alias.
@@ -205,6 +185,7 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use super::projects::McpServerSettings;
     use super::*;
 
     fn parse(text: &str) -> Result<Config, ConfigError> {
@@ -226,8 +207,47 @@ mod tests {
     }
 
     #[test]
+    fn a_project_has_settings_of_its_own() {
+        let text = r#"
+            on_agent_failure = { replace_with = "cc" }
+            [projects.shop]
+            env = { NODE_ENV = "test" }
+            env_file = ".env.agents"
+            extra_roots = ["../shared"]
+            setup = "npm ci"
+            copy = [".env"]
+            unasked_modes = true
+            on_agent_failure = { replace_with = "codex" }
+            [projects.shop.mcp_servers.docs]
+            url = "https://docs.example/mcp"
+            headers = { Authorization = "Bearer x" }
+            [projects.shop.mcp_servers.db]
+            command = "db-mcp"
+            args = ["--read-only"]
+        "#;
+        let config = parse(text).expect("fine");
+        let shop = config.project("shop");
+        assert_eq!(shop.setup.as_deref(), Some("npm ci"));
+        assert_eq!(shop.copy, [PathBuf::from(".env")]);
+        assert_eq!(shop.mcp_servers.len(), 2);
+        let docs = McpServerSettings::Server {
+            url: "https://docs.example/mcp".into(),
+            headers: [("Authorization".into(), "Bearer x".into())].into(),
+        };
+        assert_eq!(shop.mcp_servers.get("docs"), Some(&docs));
+        assert_eq!(config.on_agent_failure("shop").map(|policy| policy.replace_with.as_str()), Some("codex"));
+        assert_eq!(config.on_agent_failure("other").map(|policy| policy.replace_with.as_str()), Some("cc"));
+        assert_eq!(config.project("other"), ProjectSettings::default());
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (text, word) in [
+            ("[projects.shop]\nsteup = 'x'", "steup"),
+            ("[projects.shop.mcp_servers.a]\nargs = []", "needs a `command`"),
+            ("[projects.shop.mcp_servers.a]\ncommand = 'a'\nurl = 'b'", "not both"),
+            ("[projects.shop.mcp_servers.a]\nurl = 'b'\nargs = []", "go with a `command`"),
+            ("[projects.shop]\non_agent_failure = { replace_with = 'nobody' }", "projects.shop.on_agent_failure"),
             ("defualt_agent = 'x'", "defualt_agent"),
             ("default_agent = 'nobody'", "nobody"),
             ("[agents.mine]\ncommand = []", "mine"),
