@@ -62,6 +62,9 @@ pub struct SentMessage {
     /// The turn that it became; none while it waits in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Uuid>,
+    /// What Throughline itself says to it, with what can be chosen next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Reply>,
     /// It was received before, and this is the answer that it got then. Travels as the header
     /// `idempotency-replayed`, so that both answers have the same body.
     #[serde(skip)]
@@ -69,6 +72,48 @@ pub struct SentMessage {
     /// Follow the event stream from here to see what comes of it. Travels as the header `throughline-cursor`.
     #[serde(skip)]
     pub cursor: Option<String>,
+}
+
+/// What Throughline itself says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Reply {
+    /// In plain words, with line breaks.
+    pub text: String,
+    /// What can be chosen: buttons where there are some, numbered lines elsewhere.
+    #[serde(default)]
+    pub choices: Vec<Choice>,
+}
+
+/// One thing that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Choice {
+    /// What the button says.
+    pub label: String,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a choice does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Action {
+    /// The message was meant otherwise: `POST /decisions/{decision}/correct`.
+    Correct {
+        /// Which decision is put right.
+        decision: Uuid,
+        /// The task that was meant; a new one if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<Uuid>,
+    },
+    /// Say yes or no: `POST /approvals/{approval}/decision`.
+    Decide {
+        /// To which request.
+        approval: Uuid,
+        /// `allow` or `deny`.
+        option: String,
+        /// The digest of what was shown.
+        digest: String,
+    },
 }
 
 /// A person's message as received.
@@ -99,6 +144,38 @@ pub struct Decision {
     /// What else it could have meant, likeliest first.
     #[serde(default)]
     pub alternatives: Vec<Aim>,
+    /// The focus that it was made with, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<Focus>,
+}
+
+/// The task that an unmarked message continues, and how it came to be that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Focus {
+    /// Which.
+    pub task: Uuid,
+    /// Where it came from.
+    pub source: FocusSource,
+}
+
+/// Where a focus came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FocusSource {
+    /// It is the conversation's own.
+    Conversation,
+    /// The person addressed it last in this project, in another conversation.
+    Elsewhere,
+}
+
+/// How long a yes is meant to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// For the pending request.
+    Once,
+    /// For the same command from now on: approved once, and the rule is offered.
+    Always,
 }
 
 /// An intent and its target.
@@ -134,7 +211,10 @@ pub struct Target {
     /// In which role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// The tasks that the person is asked to choose from.
+    /// How long a yes is meant to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// The tasks or approvals that the person is asked to choose from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Uuid>,
 }

@@ -133,6 +133,7 @@ impl Engine {
             decision,
             birth,
             urgency: message.urgency,
+            reply: None,
         })
     }
 

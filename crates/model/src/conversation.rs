@@ -16,6 +16,7 @@ use crate::ids::{ConversationId, DeliveryId, ExecutionId, InputId, PersonId, Pro
 use crate::input::{QueuedInput, Urgency};
 use crate::project::ProjectCommand;
 use crate::rejection::Rejection;
+use crate::reply::Reply;
 use crate::route::{Intent, RouteDecision};
 use crate::stream::StreamId;
 use crate::task::{TaskCommand, TaskSeed};
@@ -81,6 +82,9 @@ pub struct Received {
     /// Where it goes in the queue.
     #[serde(default)]
     pub urgency: Urgency,
+    /// What Throughline itself says to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Reply>,
 }
 
 /// What an input gives birth to, with ids that were minted outside.
@@ -221,9 +225,6 @@ fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationE
     if matches!(received.decision.intent, Intent::Fork { .. }) {
         return Err(Rejection::NotAvailable { what: "forking a task" });
     }
-    if matches!(received.decision.intent, Intent::SwitchAgent { .. }) {
-        return Err(Rejection::NotAvailable { what: "switching by message" });
-    }
     let person = received.person;
     let target = focus_after(&received);
     let mut events = vec![ConversationEvent::InputReceived(Box::new(received))];
@@ -248,8 +249,8 @@ fn focus_after(received: &Received) -> Option<TaskId> {
         | Intent::AddExecution { task, .. }
         | Intent::SwitchAgent { task, .. }
         | Intent::FreshSession { task }
-        | Intent::Retry { task }
-        | Intent::Fork { task }
+        | Intent::Retry { task, .. }
+        | Intent::Fork { task, .. }
         | Intent::Focus { task } => Some(*task),
         Intent::Status { .. }
         | Intent::Approve { .. }
@@ -334,11 +335,19 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
         (Intent::Continue { task, execution } | Intent::Answer { task, execution }, _) => {
             vec![enqueue(*task, *execution)]
         }
+        // Another agent is told what the person said; another model waits for the next message.
+        (Intent::SwitchAgent { task, agent, model }, Some(Birth::Execution { execution })) => {
+            let switch = TaskCommand::Switch { execution: *execution, agent: agent.clone(), model: model.clone() };
+            let switched = tell(*task, switch);
+            if agent.is_some() { vec![switched, enqueue(*task, None)] } else { vec![switched] }
+        }
         (Intent::FreshSession { task }, _) => vec![tell(*task, TaskCommand::Fresh)],
-        (Intent::Retry { task }, _) => vec![tell(*task, TaskCommand::Retry { person: received.person })],
-        (Intent::Cancel { task }, _) => vec![tell(*task, TaskCommand::Cancel)],
+        (Intent::Retry { task, execution }, _) => {
+            vec![tell(*task, TaskCommand::Retry { person: received.person, execution: *execution })]
+        }
+        (Intent::Cancel { running, .. }, _) => running.iter().map(|task| tell(*task, TaskCommand::Cancel)).collect(),
         (Intent::Close { task }, _) => vec![tell(*task, TaskCommand::Close { person: received.person })],
-        (Intent::Approve { task, approval }, _) => {
+        (Intent::Approve { task, approval, .. }, _) => {
             vec![tell(*task, decide_approval(*approval, Verdict::Approve, received.person))]
         }
         (Intent::Deny { task, approval }, _) => {

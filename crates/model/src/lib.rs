@@ -26,6 +26,7 @@ pub mod plan;
 pub mod present;
 pub mod project;
 pub mod rejection;
+pub mod reply;
 pub mod route;
 pub mod router;
 pub mod runtime_session;

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::execution::Role;
 use crate::ids::{ApprovalId, DecisionId, ExecutionId, ProjectId, TaskId};
 
+pub use crate::router::verdict::Scope;
+
 /// What was made of an input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RouteDecision {
@@ -22,6 +24,28 @@ pub struct RouteDecision {
     /// What else it could have meant, likeliest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Intent>,
+    /// The focus that it was made with, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<Focus>,
+}
+
+/// The task that an unmarked message continues, and how it came to be that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Focus {
+    /// Which.
+    pub task: TaskId,
+    /// Where it came from.
+    pub source: FocusSource,
+}
+
+/// Where a focus came from (DESIGN §3.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FocusSource {
+    /// It is the conversation's own.
+    Conversation,
+    /// The person addressed it last in this project, in another conversation.
+    Elsewhere,
 }
 
 /// What an input is for.
@@ -81,11 +105,17 @@ pub enum Intent {
     Retry {
         /// Which task.
         task: TaskId,
+        /// Which execution's; the primary one's if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<ExecutionId>,
     },
     /// Try another way in parallel from the same point.
     Fork {
         /// Which task.
         task: TaskId,
+        /// With which agent; the same if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
     },
     /// Answer from the record.
     Status {
@@ -99,6 +129,9 @@ pub enum Intent {
         task: TaskId,
         /// Which.
         approval: ApprovalId,
+        /// For how long the person wants it. Text gives consent once; a rule is only offered (DESIGN §8).
+        #[serde(default)]
+        scope: Scope,
     },
     /// Say no to a pending approval.
     Deny {
@@ -107,10 +140,14 @@ pub enum Intent {
         /// Which.
         approval: ApprovalId,
     },
-    /// Stop the running turn.
+    /// Stop what runs.
     Cancel {
-        /// Of which task.
-        task: TaskId,
+        /// Of which task; of all if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The tasks that ran, and so were told to stop.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        running: Vec<TaskId>,
     },
     /// The person is done with the task.
     Close {
@@ -124,13 +161,38 @@ pub enum Intent {
     },
     /// Ask the person what they meant.
     Clarify {
-        /// What it could be.
+        /// Tasks that it could be about.
         candidates: Vec<TaskId>,
+        /// Approvals that it could be about.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        approvals: Vec<ApprovalId>,
     },
     /// A courtesy.
     Ack,
     /// How do I use this.
     Help,
+}
+
+impl Intent {
+    /// The task that it is about, if there is one already.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Intent::Continue { task, .. }
+            | Intent::Answer { task, .. }
+            | Intent::AddExecution { task, .. }
+            | Intent::SwitchAgent { task, .. }
+            | Intent::FreshSession { task }
+            | Intent::Retry { task, .. }
+            | Intent::Fork { task, .. }
+            | Intent::Approve { task, .. }
+            | Intent::Deny { task, .. }
+            | Intent::Close { task }
+            | Intent::Focus { task } => Some(*task),
+            Intent::Status { task } | Intent::Cancel { task, .. } => *task,
+            Intent::NewTask { .. } | Intent::Clarify { .. } | Intent::Ack | Intent::Help => None,
+        }
+    }
 }
 
 /// What a person states about where an input goes. A stated fact is never overruled.
@@ -180,6 +242,7 @@ pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDe
         confidence: 1.0,
         evidence: vec![why.to_owned()],
         alternatives: vec![],
+        focus: context.focus.map(|task| Focus { task, source: FocusSource::Conversation }),
     };
     let fresh = || Intent::NewTask { project: context.project, agent: stated.agent.clone() };
     if stated.new {

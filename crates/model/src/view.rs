@@ -9,7 +9,8 @@ use crate::conversation::ConversationEvent;
 use crate::event::Event;
 use crate::execution::Activity;
 use crate::ids::{ApprovalId, ConversationId, DecisionId, DeliveryId, InputId, PersonId, ProjectId, TaskId, TurnId};
-use crate::route::{Intent, RouteDecision};
+use crate::reply::Reply;
+use crate::route::RouteDecision;
 use crate::state::State;
 use crate::stream::StreamId;
 use crate::task::{Lifecycle, TaskEvent};
@@ -83,6 +84,9 @@ pub struct InputRow {
     pub task: Option<TaskId>,
     /// The turn it became.
     pub turn: Option<TurnId>,
+    /// What Throughline itself said to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Reply>,
     /// When.
     pub at: Timestamp,
 }
@@ -223,6 +227,7 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
             decision: received.decision.clone(),
             task: received.task(),
             turn: None,
+            reply: received.reply.clone(),
             at,
         }))],
         ConversationEvent::DeliveryQueued { delivery } => vec![Row::Delivery(DeliveryRow {
@@ -249,28 +254,5 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
             .into_iter()
             .collect(),
         ConversationEvent::ConversationOpened { .. } | ConversationEvent::FocusMoved { .. } => vec![],
-    }
-}
-
-impl Intent {
-    /// The task that it is about, if there is one already.
-    #[must_use]
-    pub fn task(&self) -> Option<TaskId> {
-        match self {
-            Intent::Continue { task, .. }
-            | Intent::Answer { task, .. }
-            | Intent::AddExecution { task, .. }
-            | Intent::SwitchAgent { task, .. }
-            | Intent::FreshSession { task }
-            | Intent::Retry { task }
-            | Intent::Fork { task }
-            | Intent::Approve { task, .. }
-            | Intent::Deny { task, .. }
-            | Intent::Cancel { task }
-            | Intent::Close { task }
-            | Intent::Focus { task } => Some(*task),
-            Intent::Status { task } => *task,
-            Intent::NewTask { .. } | Intent::Clarify { .. } | Intent::Ack | Intent::Help => None,
-        }
     }
 }

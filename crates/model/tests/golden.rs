@@ -122,7 +122,7 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     }
     world.follow_up(task, "fail");
     world.answer(task, TurnAnswer::Failed { failure: broken("turn_failed") });
-    world.tell(task, TaskCommand::Retry { person }).expect("nothing runs");
+    world.tell(task, TaskCommand::Retry { person, execution: None }).expect("nothing runs");
     let turn = world.running_turn(task);
     let checkpoint = Checkpoint {
         id: world.mint.id(),

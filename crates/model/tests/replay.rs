@@ -154,7 +154,7 @@ impl Run {
                 let input = world.primary(of(index)).queue.first().map(|queued| queued.input);
                 input.is_none_or(|input| world.tell(of(index), TaskCommand::Withdraw { input }).is_err())
             }
-            Step::Retry(index) => world.tell(of(index), TaskCommand::Retry { person }).is_err(),
+            Step::Retry(index) => world.tell(of(index), TaskCommand::Retry { person, execution: None }).is_err(),
             Step::Fresh(index) => world.tell(of(index), TaskCommand::Fresh).is_err(),
             Step::Close(index) => world.tell(of(index), TaskCommand::Close { person }).is_err(),
             Step::Add(index) => {

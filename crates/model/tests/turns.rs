@@ -139,7 +139,7 @@ fn retry_runs_the_last_input_again_as_a_new_turn() {
     assert!(matches!(world.task(task).activity(), Activity::Failed { .. }));
     let failed = world.primary(task).past.last.clone().expect("a turn");
     let person = world.person;
-    world.tell(task, TaskCommand::Retry { person }).expect("nothing runs");
+    world.tell(task, TaskCommand::Retry { person, execution: None }).expect("nothing runs");
     let again = world.primary(task).active.clone().expect("a turn");
     assert_ne!(again.id, failed.id);
     assert_eq!(again.input.content, failed.input.content);

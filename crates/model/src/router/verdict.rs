@@ -1,6 +1,6 @@
 //! What the router says, in the vocabulary of `routing/FORMAT.md`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::input::Role;
 
@@ -131,10 +131,11 @@ pub enum Verdict {
 }
 
 /// How long a yes holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// For the pending request.
+    #[default]
     Once,
     /// For the same command from now on.
     Always,

@@ -92,6 +92,9 @@ pub enum TaskCommand {
     Retry {
         /// Who asks.
         person: PersonId,
+        /// Of which execution; of the primary one if none is named.
+        #[serde(default)]
+        execution: Option<ExecutionId>,
     },
     /// Drop the provider's context.
     Fresh,

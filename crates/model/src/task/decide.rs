@@ -46,7 +46,7 @@ pub(crate) fn decide(
         TaskCommand::Switch { execution, agent, model } => draft.switch(execution, agent, model)?,
         TaskCommand::Cancel => draft.cancel()?,
         TaskCommand::CancelOverdue { turn } => draft.cancel_overdue(turn),
-        TaskCommand::Retry { person } => draft.retry(person)?,
+        TaskCommand::Retry { person, execution } => draft.retry(person, execution)?,
         TaskCommand::Fresh => draft.fresh()?,
         TaskCommand::Close { person } => draft.close(person),
         TaskCommand::Reopen => draft.reopen(),

@@ -163,13 +163,17 @@ impl Draft {
         }
     }
 
-    pub(super) fn retry(&mut self, person: PersonId) -> Result<(), Rejection> {
-        let Some(primary) = self.task.primary() else { return Err(Rejection::NotFound { what: "execution" }) };
-        if primary.active.is_some() {
+    pub(super) fn retry(&mut self, person: PersonId, execution: Option<ExecutionId>) -> Result<(), Rejection> {
+        let target = match execution {
+            Some(id) => self.task.execution(id).filter(|target| target.ended.is_none()),
+            None => self.task.primary(),
+        };
+        let Some(target) = target else { return Err(Rejection::NotFound { what: "execution" }) };
+        if target.active.is_some() {
             return Err(Rejection::TurnRunning);
         }
-        let Some(last) = primary.past.last.clone() else { return Err(Rejection::NoTurn { verb: "retry" }) };
-        let execution = primary.id;
+        let Some(last) = target.past.last.clone() else { return Err(Rejection::NoTurn { verb: "retry" }) };
+        let execution = target.id;
         self.reopen();
         let queued = QueuedInput { person, at: self.at, ..last.input };
         let input = queued.input;

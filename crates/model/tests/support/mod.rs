@@ -125,10 +125,23 @@ impl World {
         urgency: Urgency,
     ) -> Result<InputId, Rejection> {
         let input = self.mint.id();
-        let decision =
-            RouteDecision { id: self.mint.id(), intent, confidence: 1.0, evidence: vec![], alternatives: vec![] };
-        let received =
-            Received { input, person: self.person, content: vec![ContentBlock::text(text)], decision, birth, urgency };
+        let decision = RouteDecision {
+            id: self.mint.id(),
+            intent,
+            confidence: 1.0,
+            evidence: vec![],
+            alternatives: vec![],
+            focus: None,
+        };
+        let received = Received {
+            input,
+            person: self.person,
+            content: vec![ContentBlock::text(text)],
+            decision,
+            birth,
+            urgency,
+            reply: None,
+        };
         let command = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
         self.send(StreamId::Conversation(conversation), command)?;
         Ok(input)

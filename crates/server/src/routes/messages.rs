@@ -87,6 +87,7 @@ fn answer(said: &Said, cursor: &str) -> Response {
         decision: wire::decision(&said.input.decision),
         task: said.task.as_ref().map(task_ref),
         turn: said.input.turn.map(throughline_model::ids::Id::uuid),
+        reply: said.input.reply.as_ref().map(wire::reply),
         repeated: said.repeated,
         cursor: None,
     };

@@ -136,7 +136,7 @@ pub(super) async fn retry(
     caller: Caller,
     Path(key): Path<String>,
 ) -> Result<axum::Json<TaskChange>, Refusal> {
-    change(&app, caller, &key, TaskCommand::Retry { person: caller.person }).await
+    change(&app, caller, &key, TaskCommand::Retry { person: caller.person, execution: None }).await
 }
 
 /// The person is done with it.

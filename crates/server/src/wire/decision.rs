@@ -1,8 +1,10 @@
 //! Inputs and what was made of them, to the wire.
 
 use throughline_api::message as api;
+use throughline_model::approval::Verdict;
 use throughline_model::ids::Id as _;
-use throughline_model::route::{Intent, RouteDecision};
+use throughline_model::reply::{Action, Choice, Reply};
+use throughline_model::route::{FocusSource, Intent, RouteDecision, Scope};
 use throughline_model::view::InputRow;
 
 use super::{moment, role};
@@ -23,7 +25,32 @@ pub(crate) fn decision(decision: &RouteDecision) -> api::Decision {
         confidence: decision.confidence,
         evidence: decision.evidence.clone(),
         alternatives: decision.alternatives.iter().map(aim).collect(),
+        focus: decision.focus.map(|focus| api::Focus {
+            task: focus.task.uuid(),
+            source: match focus.source {
+                FocusSource::Conversation => api::FocusSource::Conversation,
+                FocusSource::Elsewhere => api::FocusSource::Elsewhere,
+            },
+        }),
     }
+}
+
+pub(crate) fn reply(reply: &Reply) -> api::Reply {
+    let action = |action: &Action| match action {
+        Action::Correct { decision, task } => {
+            api::Action::Correct { decision: decision.uuid(), task: task.map(|task| task.uuid()) }
+        }
+        Action::Decide { approval, verdict, digest } => api::Action::Decide {
+            approval: approval.uuid(),
+            option: match verdict {
+                Verdict::Approve => "allow".into(),
+                Verdict::Deny => "deny".into(),
+            },
+            digest: digest.clone(),
+        },
+    };
+    let choice = |choice: &Choice| api::Choice { label: choice.label.clone(), action: action(&choice.action) };
+    api::Reply { text: reply.text.clone(), choices: reply.choices.iter().map(choice).collect() }
 }
 
 fn aim(intent: &Intent) -> api::Aim {
@@ -52,21 +79,32 @@ fn aim(intent: &Intent) -> api::Aim {
             target.model.clone_from(model);
             "switch_agent"
         }
-        Intent::Approve { approval, .. } => {
+        Intent::Approve { approval, scope, .. } => {
             target.approval = Some(approval.uuid());
+            target.scope = Some(match scope {
+                Scope::Once => api::Scope::Once,
+                Scope::Always => api::Scope::Always,
+            });
             "approve"
         }
         Intent::Deny { approval, .. } => {
             target.approval = Some(approval.uuid());
             "deny"
         }
-        Intent::Clarify { candidates } => {
-            target.candidates = candidates.iter().map(|task| task.uuid()).collect();
+        Intent::Clarify { candidates, approvals } => {
+            let tasks = candidates.iter().map(|task| task.uuid());
+            target.candidates = tasks.chain(approvals.iter().map(|approval| approval.uuid())).collect();
             "clarify"
         }
+        Intent::Retry { execution, .. } => {
+            target.execution = execution.map(|execution| execution.uuid());
+            "retry"
+        }
+        Intent::Fork { agent, .. } => {
+            target.agent.clone_from(agent);
+            "fork"
+        }
         Intent::FreshSession { .. } => "fresh_session",
-        Intent::Retry { .. } => "retry",
-        Intent::Fork { .. } => "fork",
         Intent::Status { .. } => "status",
         Intent::Cancel { .. } => "cancel",
         Intent::Close { .. } => "close",

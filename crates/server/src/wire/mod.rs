@@ -13,7 +13,7 @@ mod task;
 
 pub(crate) use approval::approval;
 pub(crate) use content::{block, text};
-pub(crate) use decision::{decision, input};
+pub(crate) use decision::{decision, input, reply};
 pub(crate) use diff::turn as turn_diff;
 pub(crate) use entry::{Around, entry, item_of};
 pub(crate) use task::{project, role, role_of, summary, task};

@@ -114,9 +114,10 @@ impl Fixture {
             confidence: 1.0,
             evidence: vec!["this conversation's focus".into()],
             alternatives: vec![],
+            focus: None,
         };
         let (id, conversation, person): (InputId, _, _) = (self.id(), self.id(), self.id());
-        InputRow { id, conversation, person, decision, task: Some(task), turn: None, at: at(0) }
+        InputRow { id, conversation, person, decision, task: Some(task), turn: None, reply: None, at: at(0) }
     }
 
     /// A request that waits.
