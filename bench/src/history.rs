@@ -216,10 +216,12 @@ impl History {
             confidence: 1.0,
             evidence: vec!["this conversation's focus".into()],
             alternatives: vec![],
+            focus: None,
         };
         let content = vec![ContentBlock::text("and now the hover state, please")];
         let person = self.setting.person;
-        let received = Received { input, person, content, decision, birth: None, urgency: Urgency::InTurn };
+        let received =
+            Received { input, person, content, decision, birth: None, urgency: Urgency::InTurn, reply: None };
         let received = Event::Conversation(ConversationEvent::InputReceived(Box::new(received)));
         self.talk.take(received, Timestamp::from_millis(self.at), &mut self.rows);
         self.effects.push(Effect::PromptAgent { process: self.process, turn: self.turn });
