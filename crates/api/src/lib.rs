@@ -12,6 +12,7 @@ pub mod content;
 pub mod daemon;
 pub mod diff;
 pub mod event;
+pub mod export;
 pub mod message;
 pub mod problem;
 pub mod project;

@@ -143,9 +143,9 @@ impl Output {
 }
 
 /// Writes to stdout and flushes. If nobody reads any more the process ends, quietly.
-pub(crate) fn write_stdout(text: &str) -> Outcome {
+pub(crate) fn write_stdout(text: &(impl AsRef<[u8]> + ?Sized)) -> Outcome {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => Ok(other?),
     }

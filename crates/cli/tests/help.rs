@@ -18,6 +18,7 @@ fn every_command_explains_itself() {
         "status",
         "tasks",
         "show",
+        "export",
         "approve",
         "deny",
         "cancel",

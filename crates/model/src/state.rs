@@ -41,6 +41,15 @@ impl State {
         }
     }
 
+    /// The person, if it is one.
+    #[must_use]
+    pub fn person(&self) -> Option<&Person> {
+        match self {
+            State::Person(person) => person.as_ref(),
+            State::Project(_) | State::Task(_) | State::Conversation(_) | State::Workspace(_) => None,
+        }
+    }
+
     /// The task, if it is one.
     #[must_use]
     pub fn task(&self) -> Option<&Task> {

@@ -9,6 +9,7 @@ mod app;
 mod auth;
 mod connection;
 mod encode;
+mod export;
 mod extract;
 mod feed;
 mod listen;

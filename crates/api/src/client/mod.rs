@@ -5,6 +5,7 @@
 //! that was restarted in between is never noticed.
 
 mod events;
+mod export;
 mod routes;
 
 use std::net::SocketAddr;
@@ -22,6 +23,7 @@ use serde::de::DeserializeOwned;
 use tokio::net::{TcpStream, UnixStream};
 
 pub use events::{EventStream, EventsQuery};
+pub use export::Transcript;
 pub use routes::{TaskListQuery, TimelineQuery};
 
 use crate::problem::Problem;

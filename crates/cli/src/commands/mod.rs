@@ -13,6 +13,7 @@ mod completions;
 mod deny;
 mod doctor;
 mod down;
+mod export;
 mod fresh;
 mod keep;
 mod note;
@@ -64,6 +65,7 @@ enum Command {
     Status(status::Args),
     Tasks(tasks::Args),
     Show(show::Args),
+    Export(export::Args),
     Approve(approve::Args),
     Deny(deny::Args),
     Cancel(cancel::Args),
@@ -142,6 +144,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Status(args) => client(output, |context| status::run(context, args)),
         Command::Tasks(args) => client(output, |context| tasks::run(context, args)),
         Command::Show(args) => client(output, |context| show::run(context, args)),
+        Command::Export(args) => client(output, |context| export::run(context, args)),
         Command::Approve(args) => client(output, |context| approve::run(context, args)),
         Command::Deny(args) => client(output, |context| deny::run(context, args)),
         Command::Cancel(args) => client(output, |context| cancel::run(context, args)),

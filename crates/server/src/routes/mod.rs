@@ -8,6 +8,7 @@ mod blobs;
 mod conversations;
 mod daemon;
 mod events;
+mod export;
 mod health;
 mod messages;
 mod projects;
@@ -35,7 +36,8 @@ use crate::problem::Refusal;
         throughline_api::problem::Problem,
         throughline_api::timeline::TimelineEntry,
         throughline_api::event::Ready,
-        throughline_api::event::LiveText
+        throughline_api::event::LiveText,
+        throughline_api::export::ExportFormat
     ))
 )]
 struct Document;
@@ -61,6 +63,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(tasks::pin_note))
         .routes(routes!(timeline::get))
         .routes(routes!(timeline::diff))
+        .routes(routes!(export::get))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::get))
         .routes(routes!(approvals::decide))

@@ -92,7 +92,8 @@ pub(super) async fn get(
     whole(&app, &row).await.map(axum::Json)
 }
 
-async fn whole(app: &Shared, row: &TaskRow) -> Result<Task, Refusal> {
+/// The task of a row.
+pub(super) async fn whole(app: &Shared, row: &TaskRow) -> Result<Task, Refusal> {
     let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &row.key))?;
     let projects = app.projects().await?;
     let name = projects.iter().find(|project| project.id == row.project).map_or("", |project| project.name.as_str());
