@@ -82,6 +82,21 @@ pub struct Reply {
     /// What can be chosen: buttons where there are some, numbered lines elsewhere.
     #[serde(default)]
     pub choices: Vec<Choice>,
+    /// What the words rest on.
+    #[serde(default)]
+    pub links: Vec<Link>,
+}
+
+/// A place in the record that a statement rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Link {
+    /// What is there.
+    pub label: String,
+    /// In which task.
+    pub task: TaskRef,
+    /// Where in its timeline: the entry with this cursor. The task itself if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
 }
 
 /// One thing that can be chosen.
@@ -114,6 +129,39 @@ pub enum Action {
         /// The digest of what was shown.
         digest: String,
     },
+    /// Answer the agent's question: a message that replies to the task.
+    Answer {
+        /// Which task.
+        task: Uuid,
+    },
+    /// Look at the task: `GET /tasks/{task}`.
+    Open {
+        /// Which.
+        task: Uuid,
+    },
+    /// Stop what runs: `POST /tasks/{task}/cancel`.
+    Stop {
+        /// Of which task.
+        task: Uuid,
+    },
+    /// Run the last turn again: `POST /tasks/{task}/retry`.
+    Retry {
+        /// Of which task.
+        task: Uuid,
+    },
+    /// Be done with it: `POST /tasks/{task}/close`.
+    Close {
+        /// Which task.
+        task: Uuid,
+    },
+    /// Go on with it: `POST /tasks/{task}/reopen`.
+    Reopen {
+        /// Which task.
+        task: Uuid,
+    },
+    /// Something that a newer server offers.
+    #[serde(other)]
+    Unknown,
 }
 
 /// A person's message as received.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::ChangedFile;
 use crate::handoff::{Handoff, TurnSummary};
 use crate::ids::ExecutionId;
 use crate::input::QueuedInput;
@@ -97,6 +98,9 @@ pub struct Past {
     /// When its process died last, newest last.
     #[serde(default)]
     pub deaths: Vec<Timestamp>,
+    /// What its last turn changed, by name. Bounded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ChangedFile>,
 }
 
 impl Past {
@@ -208,7 +212,7 @@ impl Execution {
         if let Some(turn) = &self.active {
             return match &turn.stage {
                 TurnStage::AwaitingLease { behind } => {
-                    Activity::Queued { reason: behind.clone().unwrap_or_else(|| "waits for the workspace".into()) }
+                    Activity::Queued { reason: behind.clone().unwrap_or_else(|| "the workspace".into()) }
                 }
                 TurnStage::AwaitingSession | TurnStage::Running => Activity::Working,
             };

@@ -17,6 +17,12 @@ impl Plan {
     pub fn done(&self) -> usize {
         self.entries.iter().filter(|entry| entry.status == PlanStatus::Completed).count()
     }
+
+    /// How many steps are done, and of how many; none if there is no plan.
+    #[must_use]
+    pub fn progress(&self) -> Option<(usize, usize)> {
+        (!self.entries.is_empty()).then(|| (self.done(), self.entries.len()))
+    }
 }
 
 /// One step.

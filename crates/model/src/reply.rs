@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Verdict;
+use crate::event::Seq;
 use crate::ids::{ApprovalId, DecisionId, TaskId};
 
 /// What Throughline says.
@@ -15,6 +16,23 @@ pub struct Reply {
     /// What can be chosen: buttons where there are some, numbered lines elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
+    /// What the words rest on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+}
+
+/// A place in the record that a statement rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// What is there.
+    pub label: String,
+    /// In which task.
+    pub task: TaskId,
+    /// The task's handle.
+    pub key: String,
+    /// Where in its timeline; the task itself if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Seq>,
 }
 
 /// One thing that can be chosen.
@@ -47,13 +65,43 @@ pub enum Action {
         /// The digest of what was shown.
         digest: String,
     },
+    /// Answer the agent's question.
+    Answer {
+        /// Of which task.
+        task: TaskId,
+    },
+    /// Look at the task.
+    Open {
+        /// Which.
+        task: TaskId,
+    },
+    /// Stop what runs.
+    Stop {
+        /// Of which task.
+        task: TaskId,
+    },
+    /// Run the last turn again.
+    Retry {
+        /// Of which task.
+        task: TaskId,
+    },
+    /// Be done with it.
+    Close {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Go on with it.
+    Reopen {
+        /// Which task.
+        task: TaskId,
+    },
 }
 
 impl Reply {
     /// Words without a choice.
     #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
-        Reply { text: text.into(), choices: vec![] }
+        Reply { text: text.into(), choices: vec![], links: vec![] }
     }
 
     /// With something to choose.

@@ -16,6 +16,9 @@ use crate::stream::StreamId;
 use crate::task::{Lifecycle, TaskEvent};
 use crate::time::Timestamp;
 
+/// How much of a request a list shows.
+const ASKED_CHARS: usize = 200;
+
 /// A row to be written, whole, in place of the one with the same id.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
@@ -52,6 +55,12 @@ pub struct TaskRow {
     pub agent: String,
     /// The last words of an agent.
     pub last_said: String,
+    /// What an agent asks to do, if it waits for a yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<String>,
+    /// How many steps of the plan are done, and of how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<(usize, usize)>,
     /// When something happened to it last.
     pub updated_at: Timestamp,
 }
@@ -168,6 +177,7 @@ pub fn rows(stream: StreamId, before: &State, after: &State, event: &Event, at: 
 impl TaskRow {
     fn of(task: &crate::task::Task, at: Timestamp) -> Self {
         let primary = task.primary();
+        let pending = task.approvals.pending.first();
         TaskRow {
             id: task.id,
             key: task.key.clone(),
@@ -177,6 +187,8 @@ impl TaskRow {
             activity: task.activity(),
             agent: primary.map(|execution| execution.agent.clone()).unwrap_or_default(),
             last_said: primary.map(|execution| execution.past.last_said.clone()).unwrap_or_default(),
+            waiting_for: pending.map(|pending| pending.approval.ask.title.chars().take(ASKED_CHARS).collect()),
+            plan: task.plan.progress(),
             updated_at: at,
         }
     }

@@ -1,7 +1,7 @@
 //! Takes a task's events in. Infallible, and the only replay path.
 
 use super::{Lifecycle, PendingApproval, Task, TaskEvent};
-use crate::checkpoint::CheckpointSide;
+use crate::checkpoint::{Checkpoint, CheckpointSide};
 use crate::content::{one_line, plain_text};
 use crate::execution::{Execution, NextStart, Past, Role};
 use crate::handoff::TurnSummary;
@@ -86,11 +86,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::RuntimeSessionParked { .. }
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event, at),
-        TaskEvent::CheckpointTaken { checkpoint } => {
-            if let (CheckpointSide::Before, Some(active)) = (checkpoint.side, active_mut(task, checkpoint.turn)) {
-                active.before = Some(checkpoint.tree.clone());
-            }
-        }
+        TaskEvent::CheckpointTaken { checkpoint } => keep(task, checkpoint),
         TaskEvent::TaskCreated { .. } | TaskEvent::RuntimeSessionReattached { .. } => {}
     }
 }
@@ -203,6 +199,19 @@ fn with_session(task: &mut Task, session: RuntimeSessionId, change: impl FnOnce(
         && let Some(known) = execution.session.as_mut()
     {
         change(known, &mut execution.next_start);
+    }
+}
+
+fn keep(task: &mut Task, checkpoint: &Checkpoint) {
+    let of_turn = |execution: &&mut Execution| {
+        let active = execution.active.as_ref().is_some_and(|active| active.id == checkpoint.turn);
+        active || execution.past.last.as_ref().is_some_and(|last| last.id == checkpoint.turn)
+    };
+    let Some(execution) = task.executions.iter_mut().find(of_turn) else { return };
+    match (checkpoint.side, &mut execution.active) {
+        (CheckpointSide::Before, Some(active)) => active.before = Some(checkpoint.tree.clone()),
+        (CheckpointSide::Before, None) => {}
+        (CheckpointSide::After, _) => execution.past.changed.clone_from(&checkpoint.changed),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::conversation::ConversationCommand;
 use crate::delivery::{Delivery, PushReason};
 use crate::effect::{Effect, Process};
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, Id as _, RuntimeSessionId, TurnId, WorkspaceId};
-use crate::present;
+use crate::present::{self, Locale};
 use crate::stream::StreamId;
 use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, TurnOutcome};
@@ -158,7 +158,7 @@ fn park_later(task: &Task, ended: TurnId, at: Timestamp) -> Option<Effect> {
 
 /// Tells every conversation that takes part in the task, and no other (P8).
 fn deliver(task: &Task, push: PushReason, about: uuid::Uuid, at: Timestamp) -> Vec<Effect> {
-    let text = present::glance(task);
+    let text = present::glance(Locale::En, task);
     let message = |conversation: &ConversationId| Delivery {
         id: DeliveryId::derive(conversation.uuid(), &format!("{about}:{push:?}")),
         task: task.id,

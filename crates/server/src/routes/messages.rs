@@ -66,7 +66,7 @@ pub(super) async fn send(
     };
     let said = say(&app, message).await?;
     tracing::Span::current().record("input", tracing::field::display(said.input.id));
-    Ok(answer(&said, &app.cursor(before)))
+    Ok(answer(&app, &said, &app.cursor(before)))
 }
 
 /// Says it; a conversation that nobody opened is opened by its first message that can be taken.
@@ -81,13 +81,13 @@ async fn say(app: &Shared, message: Message) -> Result<Said, EngineError> {
     }
 }
 
-fn answer(said: &Said, cursor: &str) -> Response {
+fn answer(app: &Shared, said: &Said, cursor: &str) -> Response {
     let sent = SentMessage {
         input: wire::input(&said.input),
         decision: wire::decision(&said.input.decision),
         task: said.task.as_ref().map(task_ref),
         turn: said.input.turn.map(throughline_model::ids::Id::uuid),
-        reply: said.input.reply.as_ref().map(wire::reply),
+        reply: said.input.reply.as_ref().map(|reply| wire::reply(reply, |seq| app.cursor(seq))),
         repeated: said.repeated,
         cursor: None,
     };

@@ -1,9 +1,7 @@
 //! Inputs and what was made of them, to the wire.
 
 use throughline_api::message as api;
-use throughline_model::approval::Verdict;
 use throughline_model::ids::Id as _;
-use throughline_model::reply::{Action, Choice, Reply};
 use throughline_model::route::{FocusSource, Intent, RouteDecision, Scope};
 use throughline_model::view::InputRow;
 
@@ -33,24 +31,6 @@ pub(crate) fn decision(decision: &RouteDecision) -> api::Decision {
             },
         }),
     }
-}
-
-pub(crate) fn reply(reply: &Reply) -> api::Reply {
-    let action = |action: &Action| match action {
-        Action::Correct { decision, task } => {
-            api::Action::Correct { decision: decision.uuid(), task: task.map(|task| task.uuid()) }
-        }
-        Action::Decide { approval, verdict, digest } => api::Action::Decide {
-            approval: approval.uuid(),
-            option: match verdict {
-                Verdict::Approve => "allow".into(),
-                Verdict::Deny => "deny".into(),
-            },
-            digest: digest.clone(),
-        },
-    };
-    let choice = |choice: &Choice| api::Choice { label: choice.label.clone(), action: action(&choice.action) };
-    api::Reply { text: reply.text.clone(), choices: reply.choices.iter().map(choice).collect() }
 }
 
 fn aim(intent: &Intent) -> api::Aim {

@@ -9,13 +9,15 @@ mod decision;
 mod diff;
 mod entry;
 mod item;
+mod reply;
 mod task;
 
 pub(crate) use approval::approval;
 pub(crate) use content::{block, text};
-pub(crate) use decision::{decision, input, reply};
+pub(crate) use decision::{decision, input};
 pub(crate) use diff::turn as turn_diff;
 pub(crate) use entry::{Around, entry, item_of};
+pub(crate) use reply::reply;
 pub(crate) use task::{project, role, role_of, summary, task};
 
 use jiff::Timestamp as Moment;

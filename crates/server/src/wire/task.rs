@@ -7,7 +7,7 @@ use throughline_model::execution::{Activity, Execution, ExecutionEnd, Role};
 use throughline_model::ids::Id as _;
 use throughline_model::input::QueuedInput;
 use throughline_model::plan::{self, PlanPriority, PlanStatus};
-use throughline_model::present;
+use throughline_model::present::{self, Locale};
 use throughline_model::runtime_session::{ResumeCause, RuntimePhase, RuntimeSession, StartReason};
 use throughline_model::task::{Lifecycle, Task};
 use throughline_model::turn::{self, ActiveTurn, EndedTurn, StopReason, TurnOutcome, TurnStage};
@@ -28,7 +28,7 @@ pub(crate) fn summary(row: &TaskRow, project: &str) -> api::TaskSummary {
         project: ProjectRef { id: row.project.uuid(), name: project.to_owned() },
         lifecycle: lifecycle(row.lifecycle),
         activity: activity(&row.activity),
-        glance: present::row_glance(row),
+        glance: present::row_glance(Locale::En, row),
         agent: row.agent.clone(),
         last_said: row.last_said.clone(),
         updated_at: moment(row.updated_at),
@@ -39,7 +39,7 @@ pub(crate) fn summary(row: &TaskRow, project: &str) -> api::TaskSummary {
 pub(crate) fn task(task: &Task, row: &TaskRow, project: &str) -> api::Task {
     let reference = api::TaskRef { id: task.id.uuid(), key: task.key.clone() };
     api::Task {
-        summary: api::TaskSummary { glance: present::glance(task), ..summary(row, project) },
+        summary: api::TaskSummary { glance: present::glance(Locale::En, task), ..summary(row, project) },
         goal: task.goal.clone(),
         root: task.root.clone(),
         executions: task.executions.iter().map(execution).collect(),

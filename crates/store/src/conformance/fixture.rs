@@ -97,6 +97,8 @@ impl Fixture {
             activity,
             agent: "demo".into(),
             last_said: "Done: the button is green.".into(),
+            waiting_for: None,
+            plan: None,
             updated_at,
         }
     }

@@ -1,0 +1,261 @@
+//! The catalogue: everything that Throughline says, in every language that it speaks, side by side.
+//!
+//! An entry becomes a method of [`Locale`]. The compiler refuses an entry that lacks a language or names a value that
+//! it is not given; the test below refuses one that leaves a value out in one of the languages. A new language is a
+//! variant of [`Locale`] and a line in each entry.
+
+use std::fmt::Display;
+
+use super::locale::Locale;
+
+/// `name(values) { en: "…", zh: "…" }` for what is said in one way, `name(n) { en: one or many, … }` for what is counted.
+macro_rules! catalogue {
+    (
+        say { $($key:ident ( $($value:ident),* ) { en: $en:tt, zh: $zh:tt })* }
+        count { $($counted:ident ( $n:ident ) { en: $one:tt or $many:tt, zh: $any:tt })* }
+    ) => {
+        impl Locale {
+            $(
+                #[doc = concat!("“", $en, "”")]
+                #[must_use]
+                pub fn $key(self, $($value: impl Display),*) -> String {
+                    match self {
+                        Locale::En => format!($en),
+                        Locale::Zh => format!($zh),
+                    }
+                }
+            )*
+            $(
+                #[doc = concat!("“", $many, "”")]
+                #[must_use]
+                pub fn $counted(self, $n: u64) -> String {
+                    match (self, $n) {
+                        (Locale::En, 1) => format!($one),
+                        (Locale::En, _) => format!($many),
+                        (Locale::Zh, _) => format!($any),
+                    }
+                }
+            )*
+        }
+
+        /// Each entry's name, its values, and its texts.
+        #[cfg(test)]
+        const ENTRIES: &[(&str, &[&str], &[&str])] = &[
+            $((stringify!($key), &[$(stringify!($value)),*], &[$en, $zh]),)*
+            $((stringify!($counted), &[stringify!($n)], &[$one, $many, $any]),)*
+        ];
+    };
+}
+
+catalogue! {
+    say {
+        // The glance.
+        asks_approval(agent, what) { en: "{agent} is waiting for approval: `{what}`", zh: "{agent} 等待批准：`{what}`" }
+        waits_for_approval(agent) { en: "{agent} is waiting for approval", zh: "{agent} 等待批准" }
+        asks(agent) { en: "{agent} asks something", zh: "{agent} 有问题要问" }
+        asks_this(agent, question) { en: "{agent} asks: {question}", zh: "{agent} 提问：{question}" }
+        is_blocked(agent, reason) { en: "{agent} is blocked: {reason}", zh: "{agent} 受阻：{reason}" }
+        has_failed(agent, reason) { en: "{agent} failed: {reason}", zh: "{agent} 失败：{reason}" }
+        works(agent) { en: "{agent} is working", zh: "{agent} 正在工作" }
+        works_on_plan(agent, done, total) {
+            en: "{agent} is working, {done} of {total} steps done",
+            zh: "{agent} 正在工作，已完成 {done}/{total} 步"
+        }
+        is_silent(agent, minutes) {
+            en: "{agent} has not been heard of for {minutes} min",
+            zh: "{agent} 已有 {minutes} 分钟没有动静"
+        }
+        waits_for(agent, reason) { en: "{agent} waits for {reason}", zh: "{agent} 正在排队等待：{reason}" }
+        rests(agent) { en: "{agent} rests", zh: "{agent} 空闲" }
+        rests_after(agent, said) { en: "{agent} rests: {said}", zh: "{agent} 空闲：{said}" }
+        closed() { en: "closed", zh: "已关闭" }
+        closed_after(said) { en: "closed: {said}", zh: "已关闭：{said}" }
+        archived() { en: "archived", zh: "已归档" }
+
+        // States.
+        state_waiting_approval() { en: "waiting for approval", zh: "等待批准" }
+        state_waiting_answer() { en: "waiting for an answer", zh: "等待回答" }
+        state_blocked() { en: "blocked", zh: "受阻" }
+        state_failed() { en: "failed", zh: "失败" }
+        state_working() { en: "working", zh: "进行中" }
+        state_queued() { en: "queued", zh: "排队中" }
+        state_resting() { en: "resting", zh: "空闲" }
+        both(life, doing) { en: "{life}, {doing}", zh: "{life}，{doing}" }
+        because(what, reason) { en: "{what}: {reason}", zh: "{what}：{reason}" }
+        since(what, ago) { en: "{what} ({ago})", zh: "{what}（{ago}）" }
+        comma() { en: ", ", zh: "，" }
+
+        // Moments and spans.
+        just_now() { en: "just now", zh: "刚刚" }
+        minutes_ago(n) { en: "{n} min ago", zh: "{n} 分钟前" }
+        hours_ago(n) { en: "{n} h ago", zh: "{n} 小时前" }
+        days_ago(n) { en: "{n} d ago", zh: "{n} 天前" }
+        span_millis(n) { en: "{n} ms", zh: "{n} 毫秒" }
+        span_seconds(n) { en: "{n} s", zh: "{n} 秒" }
+        span_minutes(minutes, seconds) { en: "{minutes} min {seconds} s", zh: "{minutes} 分 {seconds} 秒" }
+
+        // The card.
+        label_state() { en: "state", zh: "状态" }
+        label_request() { en: "request", zh: "请求" }
+        label_agent() { en: "agent", zh: "智能体" }
+        label_said() { en: "said", zh: "最后说" }
+        label_plan() { en: "plan", zh: "计划" }
+        label_changed() { en: "changed", zh: "改动" }
+        label_note() { en: "note", zh: "备注" }
+        label_queued() { en: "queued", zh: "排队" }
+        label_place() { en: "project", zh: "项目" }
+        label_result() { en: "result", zh: "结果" }
+        place(project, root) { en: "{project} in {root}", zh: "{project}（{root}）" }
+        agent_as(agent, role) { en: "{agent} as {role}", zh: "{agent}（{role}）" }
+        session(phase) { en: "session {phase}", zh: "会话{phase}" }
+        session_with_model(phase, model) { en: "session {phase} ({model})", zh: "会话{phase}（{model}）" }
+        turn_awaits_workspace() { en: "turn waits for the workspace", zh: "本轮等待工作区" }
+        turn_awaits_session() { en: "turn waits for the agent to start", zh: "本轮等待智能体启动" }
+        turn_runs() { en: "turn running", zh: "本轮进行中" }
+        turn_silent(minutes) { en: "not heard of for {minutes} min", zh: "已有 {minutes} 分钟没有动静" }
+        last_turn(outcome) { en: "last turn {outcome}", zh: "上一轮{outcome}" }
+        plan_progress(done, total, version) {
+            en: "{done} of {total} done (version {version})",
+            zh: "已完成 {done}/{total}（第 {version} 版）"
+        }
+        more(n) { en: "… and {n} more", zh: "……还有 {n} 项" }
+        file_added() { en: "added", zh: "新增" }
+        file_modified() { en: "modified", zh: "修改" }
+        file_deleted() { en: "deleted", zh: "删除" }
+        file_renamed() { en: "renamed", zh: "重命名" }
+        role_editor() { en: "editor", zh: "编辑" }
+        role_reviewer() { en: "reviewer", zh: "审查" }
+        role_tester() { en: "tester", zh: "测试" }
+        role_researcher() { en: "researcher", zh: "调研" }
+        end_superseded() { en: "superseded", zh: "已被取代" }
+        end_cancelled() { en: "cancelled", zh: "已取消" }
+        phase_starting() { en: "starting", zh: "启动中" }
+        phase_live() { en: "live", zh: "在线" }
+        phase_parked() { en: "parked", zh: "已停放" }
+        phase_lost() { en: "lost", zh: "已丢失" }
+        turn_completed() { en: "completed", zh: "已完成" }
+        turn_failed() { en: "failed", zh: "失败" }
+        turn_cancelled() { en: "cancelled", zh: "已取消" }
+        turn_interrupted() { en: "interrupted", zh: "被中断" }
+        turn_unknown() { en: "unknown", zh: "结果未知" }
+        button_approve() { en: "Approve once", zh: "批准一次" }
+        button_deny() { en: "Deny", zh: "拒绝" }
+        button_answer() { en: "Answer", zh: "回答" }
+        button_retry() { en: "Try again", zh: "重试" }
+        button_stop() { en: "Stop", zh: "停止" }
+        button_close() { en: "Close", zh: "关闭" }
+        button_reopen() { en: "Reopen", zh: "重新打开" }
+        button_open() { en: "Open", zh: "打开" }
+        button_new_task() { en: "A new task", zh: "新任务" }
+        button_meant(key) { en: "I meant {key}", zh: "我指的是 {key}" }
+
+        // Announcements.
+        task_named(title, key) { en: "*{title}* ({key})", zh: "*{title}*（{key}）" }
+        decided_new(key, title, agent) {
+            en: "→ new task {key} *{title}* with {agent}",
+            zh: "→ 新任务 {key} *{title}*，由 {agent} 执行"
+        }
+        decided_continue(task, agent) { en: "→ continues {task} with {agent}", zh: "→ 继续 {task}，由 {agent} 执行" }
+        decided_answer(task, agent) { en: "→ answers {agent} on {task}", zh: "→ 回答 {agent}：{task}" }
+        decided_add(agent, role, task) {
+            en: "→ adds {agent} as {role} to {task}",
+            zh: "→ 让 {agent} 以{role}身份加入 {task}"
+        }
+        decided_switch(task, to) { en: "→ {task} goes on with {to}", zh: "→ {task} 改由 {to} 继续" }
+        decided_fresh(task) {
+            en: "→ {task} starts over in a new session with its next message",
+            zh: "→ {task} 的下一条消息将在新会话中开始"
+        }
+        decided_retry(task, agent) { en: "→ {agent} tries {task} again", zh: "→ {agent} 重试 {task}" }
+        decided_fork(task) { en: "→ tries another way beside {task}", zh: "→ 在 {task} 之外另试一条路" }
+        decided_approve(task) { en: "→ approved once: {task}", zh: "→ 已批准一次：{task}" }
+        decided_deny(task) { en: "→ denied: {task}", zh: "→ 已拒绝：{task}" }
+        decided_cancel(task) { en: "→ stops {task}", zh: "→ 停止 {task}" }
+        decided_close(task) { en: "→ closes {task}", zh: "→ 关闭 {task}" }
+        decided_focus(task) { en: "→ now about {task}", zh: "→ 现在谈 {task}" }
+        moved(task, agent) { en: "→ moved to {task} with {agent}", zh: "→ 已移到 {task}，由 {agent} 执行" }
+
+        // Answers.
+        which() { en: "Which one do you mean?", zh: "你指的是哪一个？" }
+        which_or_new() { en: "What is this about?", zh: "这是关于什么的？" }
+        ack() { en: "You are welcome.", zh: "不客气。" }
+        help() {
+            en: "Say what you want done, in your own words; a follow-up goes on where the last turn ended.\n“new task: …” starts another one, “use NAME to review it” adds an agent, “what is going on?” tells how things stand.\n“yes” or “no” decides a request if only one waits, “stop” stops what runs, “no, I meant KEY” moves a message.",
+            zh: "用你自己的话说要做什么；后续消息会接着上一轮继续。\n“新任务：……”另起一个任务，“让 NAME 也审查一下”加入另一个智能体，“进展如何？”告诉你现状。\n只有一个请求在等待时，“同意”或“拒绝”即可决定；“停”会停止正在运行的；“不，我说的是 KEY”会移动消息。"
+        }
+        approved(what) { en: "Approved once: `{what}`", zh: "已批准一次：`{what}`" }
+        denied(what) { en: "Denied: `{what}`", zh: "已拒绝：`{what}`" }
+        expired(what) { en: "Nobody decided in time, so it was denied: `{what}`", zh: "无人及时决定，已按拒绝处理：`{what}`" }
+        void(what, cause) {
+            en: "There is nothing left to decide about `{what}`: {cause}",
+            zh: "`{what}` 已无需决定：{cause}"
+        }
+        nothing_to_cancel() { en: "Nothing runs that could be stopped.", zh: "没有正在运行的内容可以停止。" }
+        nothing_to_retry() { en: "There is no turn to try again.", zh: "没有可以重试的一轮。" }
+        already_decided() { en: "That request was decided already.", zh: "该请求已有决定。" }
+        turn_in_the_way() { en: "A turn is running: stop it first.", zh: "有一轮正在运行：请先停止它。" }
+        input_gone() { en: "That message is no longer waiting.", zh: "那条消息已不在等待中。" }
+        queue_full(n) { en: "Too much waits already: {n} messages.", zh: "排队的消息已经太多：{n} 条。" }
+        nothing_said() { en: "Nothing was said.", zh: "消息是空的。" }
+        not_allowed() { en: "You are not a member of that project.", zh: "你不是该项目的成员。" }
+
+        // Status.
+        nothing_open() { en: "Nothing is open.", zh: "没有打开的任务。" }
+        nothing_needs_you() { en: "Nothing needs you.", zh: "没有需要你处理的。" }
+        last_turn_was(outcome, ago) { en: "Last turn: {outcome}, {ago}", zh: "上一轮：{outcome}，{ago}" }
+        plan_at(done, total, step) {
+            en: "Plan: {done} of {total} done, next: {step}",
+            zh: "计划：已完成 {done}/{total}，下一步：{step}"
+        }
+        plan_done(total) { en: "Plan: all {total} done", zh: "计划：{total} 步全部完成" }
+        changed(files, names) { en: "Changed {files}: {names}", zh: "改动了 {files}：{names}" }
+        changed_and_more(files, names) { en: "Changed {files}: {names}, …", zh: "改动了 {files}：{names}，……" }
+        last_words(said) { en: "Last words: {said}", zh: "最后说：{said}" }
+        needs_you() { en: "Needs you", zh: "需要你" }
+        running() { en: "Running", zh: "进行中" }
+        resting() { en: "Resting", zh: "空闲" }
+    }
+    count {
+        turns(n) { en: "{n} turn" or "{n} turns", zh: "{n} 轮" }
+        files(n) { en: "{n} file" or "{n} files", zh: "{n} 个文件" }
+        need_you(n) { en: "{n} task needs you." or "{n} tasks need you.", zh: "有 {n} 个任务需要你。" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn placeholders(text: &str) -> BTreeSet<&str> {
+        text.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect()
+    }
+
+    #[test]
+    fn every_language_says_the_same_with_the_same_values() {
+        for (key, values, texts) in ENTRIES {
+            let expected: BTreeSet<&str> = values.iter().copied().collect();
+            for text in *texts {
+                assert_eq!(placeholders(text), expected, "{key}: {text}");
+                assert!(!text.is_empty(), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn chinese_is_chinese() {
+        let chinese =
+            |text: &str| text.chars().any(|letter| ('\u{3000}'..='\u{9fff}').contains(&letter) || letter > '\u{ff00}');
+        for (key, _, texts) in ENTRIES {
+            let zh = texts.last().expect("a text");
+            assert!(chinese(zh), "{key}: {zh}");
+            assert!(!chinese(texts[0]), "{key}: {}", texts[0]);
+        }
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!([0, 1, 2].map(|n| Locale::En.turns(n)), ["0 turns", "1 turn", "2 turns"]);
+        assert_eq!([0, 1, 2].map(|n| Locale::Zh.turns(n)), ["0 轮", "1 轮", "2 轮"]);
+    }
+}
