@@ -19,6 +19,7 @@ pub mod project;
 pub mod socket;
 pub mod task;
 pub mod timeline;
+pub mod workspace;
 
 /// Every route but the health checks and the metrics starts with it.
 pub const PREFIX: &str = "/api/v1";

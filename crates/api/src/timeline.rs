@@ -317,6 +317,40 @@ pub enum EntryBody {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<ChangedFile>,
     },
+    /// Something is being done to the workspace itself; turns wait for its end.
+    WorkspaceChangeBegun {
+        /// Which change.
+        change: Uuid,
+        /// Who wants it.
+        person: Uuid,
+        /// `restore`.
+        what: String,
+        /// The turn that it goes back to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<Uuid>,
+        /// `before` or `after` that turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        side: Option<String>,
+    },
+    /// It is known what exactly will be done to the workspace. The state before is kept.
+    WorkspaceChangePlanned {
+        /// Which change.
+        change: Uuid,
+        /// The files, by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<ChangedFile>,
+    },
+    /// A change of the workspace is over.
+    WorkspaceChangeEnded {
+        /// Which.
+        change: Uuid,
+        /// What was left as it is, and why: a line for each path.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<String>,
+        /// Why it did not work, in words, if it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
+    },
     /// Something that belongs to no task changed: ask for it again if you show it.
     Changed {
         /// `person`, `project`, `conversation` or `workspace`.

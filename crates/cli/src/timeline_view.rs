@@ -140,13 +140,22 @@ fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
 }
 
 /// What a turn changed, a file a line.
-fn changed_files(files: &[ChangedFile]) -> String {
+pub(crate) fn changed_files(files: &[ChangedFile]) -> String {
     let line = |file: &ChangedFile| {
         let lines = format!("+{} −{}", file.added, file.removed);
         format!("{} {} ({lines})", file.change.replace('_', " "), safe_line(&file.path))
     };
     let lines: Vec<String> = files.iter().map(line).collect();
     lines.join("\n")
+}
+
+/// What is being done to the workspace itself.
+fn change_line(what: &str, side: Option<&str>) -> String {
+    match (what, side) {
+        ("restore", Some(side)) => format!("the workspace is restored as it was {} a turn", safe_line(side)),
+        ("restore", None) => "the workspace is restored as it was before the last change".to_owned(),
+        (other, _) => format!("the workspace changes: {}", safe_line(other)),
+    }
 }
 
 /// What happens to executions and runtime sessions.
@@ -162,6 +171,14 @@ fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
             format!("no checkpoint: {}", safe_line(why))
         }
         EntryBody::CheckpointTaken { changed, .. } if !changed.is_empty() => changed_files(changed),
+        EntryBody::WorkspaceChangeBegun { what, side, .. } => change_line(what, side.as_deref()),
+        EntryBody::WorkspaceChangePlanned { changed, .. } if changed.is_empty() => "nothing changes".to_owned(),
+        EntryBody::WorkspaceChangePlanned { changed, .. } => changed_files(changed),
+        EntryBody::WorkspaceChangeEnded { failure: Some(why), .. } => format!("it did not work: {}", safe_line(why)),
+        EntryBody::WorkspaceChangeEnded { kept, .. } if !kept.is_empty() => {
+            let line = |kept: &String| format!("left as it is: {}", safe_line(kept));
+            kept.iter().map(line).collect::<Vec<_>>().join("\n")
+        }
         EntryBody::RuntimeSessionReattached { .. } => "a new daemon goes on with the running turn".to_owned(),
         EntryBody::TurnStalled { silent_secs, .. } => {
             format!("the agent has not been heard of for {} min; tl cancel stops it", silent_secs.div_ceil(60))

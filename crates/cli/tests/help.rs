@@ -26,6 +26,7 @@ fn every_command_explains_itself() {
         "close",
         "reopen",
         "fresh",
+        "restore",
         "add",
         "switch",
         "note",

@@ -95,6 +95,9 @@ impl Performer {
         tokio::spawn(async move {
             let done = match effect {
                 Effect::Later { to, command, .. } => this.command(&key, to, *command).await,
+                Effect::ChangeWorkspace { task, change } => {
+                    this.drivers.shared().change_workspace(&key, task, change).await
+                }
                 Effect::Deliver { conversation, delivery } => this.deliver(&key, conversation, delivery).await,
                 other => {
                     tracing::error!(effect = ?other, "nobody performs this effect");

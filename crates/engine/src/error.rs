@@ -1,8 +1,10 @@
 //! What can go wrong when the engine is asked for something, with stable codes and hints.
 
 use throughline_model::rejection::Rejection;
+use throughline_model::runtime_session::Failure;
 use throughline_store::port::StoreError;
 
+use crate::checkpoints::CheckpointError;
 use crate::home::HomeError;
 
 /// Why the engine did not do what it was asked.
@@ -64,6 +66,25 @@ pub enum EngineError {
         /// Its name.
         sha256: String,
     },
+    /// There is no checkpoint to go back to.
+    #[error("there is no checkpoint {side} turn {turn}: {why}")]
+    NoCheckpoint {
+        /// The turn's number.
+        turn: usize,
+        /// Before or after it.
+        side: &'static str,
+        /// Why not, in words.
+        why: String,
+    },
+    /// Nothing was changed that could be undone.
+    #[error("this workspace was not changed outside of turns, so there is nothing to undo")]
+    NothingToUndo,
+    /// A checkpoint could not be used.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// It was begun, and did not work out; the record says so too.
+    #[error("{}", .0.message)]
+    Failed(Failure),
     /// The same key came with another body.
     #[error("this idempotency key was used for another message")]
     IdempotencyConflict,
@@ -78,7 +99,7 @@ pub enum EngineError {
 impl EngineError {
     /// The stable code, the same in the CLI, the API and the docs.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         match self {
             EngineError::Rejected(rejection) => rejection.code(),
             EngineError::Store(error) => error.code(),
@@ -90,6 +111,10 @@ impl EngineError {
             EngineError::BadProjectName { .. } => "bad_project_name",
             EngineError::MessageTooLarge { .. } => "message_too_large",
             EngineError::NoBlob { .. } => "blob_unknown",
+            EngineError::NoCheckpoint { .. } => "no_checkpoint",
+            EngineError::NothingToUndo => "nothing_to_undo",
+            EngineError::Checkpoint(error) => error.code(),
+            EngineError::Failed(failure) => &failure.code,
             EngineError::IdempotencyConflict => "idempotency_conflict",
             EngineError::Contended => "contended",
             EngineError::Stopping => "stopping",
@@ -112,6 +137,10 @@ impl EngineError {
             EngineError::BadProjectName { .. } => "use letters, digits, `-`, `_` and `.`, with --name".into(),
             EngineError::MessageTooLarge { .. } => "put it into a file and attach that: tl say --attach FILE".into(),
             EngineError::NoBlob { .. } => "send the bytes first: POST /api/v1/blobs".into(),
+            EngineError::NoCheckpoint { .. } => "`tl restore KEY --list` shows the turns and their checkpoints".into(),
+            EngineError::NothingToUndo => "`tl restore KEY --list` shows the turns to go back to".into(),
+            EngineError::Checkpoint(error) => error.hint().unwrap_or("see the daemon's log").into(),
+            EngineError::Failed(failure) => failure.hint.clone().unwrap_or_else(|| "`tl show KEY` shows it".into()),
             EngineError::IdempotencyConflict => "use a new key for a new message".into(),
             EngineError::Contended => "try again".into(),
             EngineError::Stopping => "try again in a moment".into(),

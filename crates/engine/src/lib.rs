@@ -21,6 +21,7 @@ mod hub;
 mod offload;
 mod projects;
 mod say;
+mod sites;
 mod trace;
 mod workspaces;
 
@@ -32,4 +33,5 @@ pub use error::EngineError;
 pub use home::{Home, HomeError, HomeLock};
 pub use hub::{Hub, LiveItem, LiveKind, LiveText, Published};
 pub use say::{Idempotency, MAX_MESSAGE_BYTES, Message, Said};
+pub use sites::{PastTurn, Restoration, RestorePoint, TurnChoice};
 pub use workspaces::TurnDiff;

@@ -192,7 +192,7 @@ impl Engine {
         let (files, left_out) = match trees {
             Ok((from, to)) => {
                 let workspaces = &self.inner.drivers.shared().workspaces;
-                match workspaces.of(&state.root).diff(Path::new(&state.root), &from, &to).await {
+                match workspaces.of(&state.site.root).diff(Path::new(&state.site.root), &from, &to).await {
                     Ok(files) => (files, None),
                     Err(error) => (vec![], Some(error.to_string())),
                 }

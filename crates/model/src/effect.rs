@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
-use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, RuntimeSessionId, TaskId, TurnId};
+use crate::ids::{ApprovalId, ChangeId, ConversationId, DeliveryId, ExecutionId, RuntimeSessionId, TaskId, TurnId};
 use crate::stream::StreamId;
 use crate::time::Timestamp;
 
@@ -84,6 +84,13 @@ pub enum Effect {
         /// Which process.
         process: Process,
     },
+    /// Carry out what is being done to a workspace. The workspace's lease is held until it is settled.
+    ChangeWorkspace {
+        /// Of which task.
+        task: TaskId,
+        /// Which change.
+        change: ChangeId,
+    },
     /// Send a message out.
     Deliver {
         /// To which conversation.
@@ -122,6 +129,7 @@ impl Effect {
             Effect::SetModel { process, model } => format!("model:{}:{}:{model}", process.session, process.epoch),
             Effect::ParkRuntime { process, .. } => format!("park:{}:{}", process.session, process.epoch),
             Effect::StopRuntime { process } => format!("stop:{}:{}", process.session, process.epoch),
+            Effect::ChangeWorkspace { change, .. } => format!("change:{change}"),
             Effect::Deliver { delivery, .. } => format!("deliver:{delivery}"),
             Effect::Later { timer, .. } | Effect::Forget { timer } => format!("timer:{timer}"),
         }
@@ -139,6 +147,7 @@ impl Effect {
             | Effect::AnswerApproval { .. }
             | Effect::SetModel { .. }
             | Effect::StopRuntime { .. }
+            | Effect::ChangeWorkspace { .. }
             | Effect::Deliver { .. }
             | Effect::Forget { .. } => None,
         }
@@ -155,7 +164,11 @@ impl Effect {
             | Effect::SetModel { process, .. }
             | Effect::ParkRuntime { process, .. }
             | Effect::StopRuntime { process } => Some(*process),
-            Effect::Tell { .. } | Effect::Deliver { .. } | Effect::Later { .. } | Effect::Forget { .. } => None,
+            Effect::Tell { .. }
+            | Effect::ChangeWorkspace { .. }
+            | Effect::Deliver { .. }
+            | Effect::Later { .. }
+            | Effect::Forget { .. } => None,
         }
     }
 }

@@ -86,6 +86,8 @@ ids! {
     DeliveryId;
     /// A folder that turns write in, one at a time.
     WorkspaceId;
+    /// What is done to a workspace outside of turns.
+    ChangeId;
 }
 
 /// The namespace of ids that are derived from names outside of Throughline.

@@ -31,6 +31,7 @@ pub mod route;
 pub mod router;
 pub mod runtime_session;
 pub mod shown;
+pub mod site;
 pub mod state;
 pub mod stream;
 pub mod task;
@@ -69,7 +70,7 @@ pub fn decide(to: StreamId, state: &State, command: Command, now: Now) -> Result
             task::decide(id, state.as_deref(), command, now).map(|events| wrap(events, Event::Task))
         }
         (StreamId::Workspace(_), State::Workspace(state), Command::Workspace(command)) => {
-            Ok(wrap(workspace::decide(state.as_ref(), command), Event::Workspace))
+            workspace::decide(state.as_ref(), command).map(|events| wrap(events, Event::Workspace))
         }
         // A command that was sent to a stream of another kind concerns nobody there.
         _ => Err(Rejection::NotFound { what: "addressee" }),

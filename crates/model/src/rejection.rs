@@ -40,6 +40,12 @@ pub enum Rejection {
     /// A turn runs, and this has to wait for its end.
     #[error("a turn is running")]
     TurnRunning,
+    /// Somebody writes in the workspace, and this does not wait for them.
+    #[error("the workspace is in use: {holder}")]
+    WorkspaceBusy {
+        /// Who, in words.
+        holder: String,
+    },
     /// There is no turn that this could be done to.
     #[error("there is no turn to {verb}")]
     NoTurn {
@@ -81,6 +87,7 @@ impl Rejection {
             Rejection::NoSuchOption => "no_such_option",
             Rejection::StaleEpoch { .. } => "stale_epoch",
             Rejection::TurnRunning => "turn_running",
+            Rejection::WorkspaceBusy { .. } => "workspace_busy",
             Rejection::NoTurn { .. } => "no_turn",
             Rejection::InputGone => "input_gone",
             Rejection::QueueFull { .. } => "queue_full",
@@ -101,6 +108,7 @@ impl Rejection {
             Rejection::NoSuchOption => "cancel the turn instead",
             Rejection::StaleEpoch { .. } => "nothing to do: a newer process has taken over",
             Rejection::TurnRunning => "`tl cancel KEY` stops it",
+            Rejection::WorkspaceBusy { .. } => "wait for it to end, or `tl cancel KEY` stops a turn",
             Rejection::NoTurn { .. } => "`tl show KEY` shows what happened",
             Rejection::InputGone => "`tl cancel KEY` stops the turn it became",
             Rejection::QueueFull { .. } => "wait for the agent, or `tl cancel KEY`",

@@ -1,12 +1,14 @@
 //! Workspace: a folder that turns write in, one at a time. It holds the *lease* (DESIGN §3.9).
 //!
-//! Invariant: at most one turn holds it, and who waits is served in the order of arrival.
+//! Invariant: at most one turn, or one change of the workspace itself, holds it, and who waits is served in the order
+//! of arrival. Turns wait; a change is refused at once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
 use crate::effect::Effect;
-use crate::ids::{TaskId, TurnId, WorkspaceId};
+use crate::ids::{ChangeId, TaskId, TurnId, WorkspaceId};
+use crate::rejection::Rejection;
 use crate::stream::StreamId;
 use crate::task::TaskCommand;
 
@@ -21,18 +23,29 @@ pub struct Workspace {
     pub waiting: Vec<Claim>,
 }
 
-/// A turn's wish to write.
+/// Who can hold a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holder {
+    /// A turn that writes.
+    Turn(TurnId),
+    /// What is done to the workspace itself.
+    Change(ChangeId),
+}
+
+/// A wish to write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Which turn.
-    pub turn: TurnId,
+    /// Whose.
+    #[serde(flatten)]
+    pub holder: Holder,
     /// Of which task.
     pub task: TaskId,
     /// What to call the task when somebody has to wait for it.
     pub label: String,
 }
 
-/// What can be asked of a workspace. Nothing of it is ever refused.
+/// What can be asked of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WorkspaceCommand {
@@ -43,10 +56,17 @@ pub enum WorkspaceCommand {
         /// Who wants it.
         claim: Claim,
     },
-    /// A turn needs it no longer, whether it held it or waited.
+    /// Have it now or not at all. Only this is ever refused.
+    Seize {
+        /// Which workspace.
+        workspace: WorkspaceId,
+        /// Who wants it.
+        claim: Claim,
+    },
+    /// Somebody needs it no longer, whether they held it or waited.
     Release {
-        /// Which turn.
-        turn: TurnId,
+        /// Who.
+        holder: Holder,
     },
 }
 
@@ -54,7 +74,7 @@ pub enum WorkspaceCommand {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WorkspaceEvent {
-    /// A turn may write.
+    /// Somebody may write.
     LeaseGranted {
         /// Which workspace.
         workspace: WorkspaceId,
@@ -68,34 +88,41 @@ pub enum WorkspaceEvent {
         /// Whom it waits for.
         behind: String,
     },
-    /// A turn is done with it, or no longer wants it.
+    /// Somebody is done with it, or no longer wants it.
     LeaseReleased {
-        /// Which turn.
-        turn: TurnId,
+        /// Who.
+        #[serde(flatten)]
+        holder: Holder,
     },
 }
 
-pub(crate) fn decide(state: Option<&Workspace>, command: WorkspaceCommand) -> Vec<WorkspaceEvent> {
-    match (state, command) {
+pub(crate) fn decide(state: Option<&Workspace>, command: WorkspaceCommand) -> Result<Vec<WorkspaceEvent>, Rejection> {
+    let holder = state.and_then(|state| state.holder.as_ref());
+    Ok(match (state, command) {
+        (_, WorkspaceCommand::Seize { workspace, claim }) => match holder {
+            None => vec![WorkspaceEvent::LeaseGranted { workspace, claim }],
+            Some(known) if known.holder == claim.holder => vec![],
+            Some(known) => return Err(Rejection::WorkspaceBusy { holder: known.label.clone() }),
+        },
         (None, WorkspaceCommand::Claim { workspace, claim }) => vec![WorkspaceEvent::LeaseGranted { workspace, claim }],
-        (Some(state), WorkspaceCommand::Claim { workspace, claim }) => match &state.holder {
-            Some(holder) if holder.turn == claim.turn => vec![],
-            Some(_) if state.waiting.iter().any(|known| known.turn == claim.turn) => vec![],
-            Some(holder) => vec![WorkspaceEvent::LeaseAwaited { claim, behind: holder.label.clone() }],
+        (Some(state), WorkspaceCommand::Claim { workspace, claim }) => match holder {
+            Some(known) if known.holder == claim.holder => vec![],
+            Some(_) if state.waiting.iter().any(|known| known.holder == claim.holder) => vec![],
+            Some(known) => vec![WorkspaceEvent::LeaseAwaited { claim, behind: known.label.clone() }],
             None => vec![WorkspaceEvent::LeaseGranted { workspace, claim }],
         },
         (None, WorkspaceCommand::Release { .. }) => vec![],
-        (Some(state), WorkspaceCommand::Release { turn }) => release(state, turn),
-    }
+        (Some(state), WorkspaceCommand::Release { holder }) => release(state, holder),
+    })
 }
 
-fn release(state: &Workspace, turn: TurnId) -> Vec<WorkspaceEvent> {
-    let holds = state.holder.as_ref().is_some_and(|holder| holder.turn == turn);
-    let waits = state.waiting.iter().any(|claim| claim.turn == turn);
+fn release(state: &Workspace, holder: Holder) -> Vec<WorkspaceEvent> {
+    let holds = state.holder.as_ref().is_some_and(|known| known.holder == holder);
+    let waits = state.waiting.iter().any(|claim| claim.holder == holder);
     if !holds && !waits {
         return vec![];
     }
-    let mut events = vec![WorkspaceEvent::LeaseReleased { turn }];
+    let mut events = vec![WorkspaceEvent::LeaseReleased { holder }];
     if holds && let Some(next) = state.waiting.first() {
         events.push(WorkspaceEvent::LeaseGranted { workspace: state.id, claim: next.clone() });
     }
@@ -108,13 +135,13 @@ pub(crate) fn evolve(state: &mut Option<Workspace>, event: &WorkspaceEvent) {
             *state = Some(Workspace { id: *workspace, holder: Some(claim.clone()), waiting: vec![] });
         }
         (Some(state), WorkspaceEvent::LeaseGranted { claim, .. }) => {
-            state.waiting.retain(|known| known.turn != claim.turn);
+            state.waiting.retain(|known| known.holder != claim.holder);
             state.holder = Some(claim.clone());
         }
         (Some(state), WorkspaceEvent::LeaseAwaited { claim, .. }) => state.waiting.push(claim.clone()),
-        (Some(state), WorkspaceEvent::LeaseReleased { turn }) => {
-            state.waiting.retain(|known| known.turn != *turn);
-            state.holder.take_if(|holder| holder.turn == *turn);
+        (Some(state), WorkspaceEvent::LeaseReleased { holder }) => {
+            state.waiting.retain(|known| known.holder != *holder);
+            state.holder.take_if(|known| known.holder == *holder);
         }
         (None, WorkspaceEvent::LeaseAwaited { .. } | WorkspaceEvent::LeaseReleased { .. }) => {}
     }
@@ -123,10 +150,18 @@ pub(crate) fn evolve(state: &mut Option<Workspace>, event: &WorkspaceEvent) {
 pub(crate) fn react(_: &Workspace, event: &WorkspaceEvent) -> Vec<Effect> {
     let tell =
         |task, command| vec![Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(command)) }];
+    let turn_of = |claim: &Claim| match claim.holder {
+        Holder::Turn(turn) => Some(turn),
+        // A change has the workspace at once or is refused, so it knows already.
+        Holder::Change(_) => None,
+    };
     match event {
-        WorkspaceEvent::LeaseGranted { claim, .. } => tell(claim.task, TaskCommand::BeginTurn { turn: claim.turn }),
+        WorkspaceEvent::LeaseGranted { claim, .. } => {
+            turn_of(claim).map(|turn| tell(claim.task, TaskCommand::BeginTurn { turn })).unwrap_or_default()
+        }
         WorkspaceEvent::LeaseAwaited { claim, behind } => {
-            tell(claim.task, TaskCommand::HoldTurn { turn: claim.turn, behind: behind.clone() })
+            let behind = behind.clone();
+            turn_of(claim).map(|turn| tell(claim.task, TaskCommand::HoldTurn { turn, behind })).unwrap_or_default()
         }
         WorkspaceEvent::LeaseReleased { .. } => vec![],
     }

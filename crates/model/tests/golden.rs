@@ -22,6 +22,7 @@ use throughline_model::person::{Identity, PersonCommand};
 use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
 use throughline_model::route::Intent;
 use throughline_model::runtime_session::SettingChange;
+use throughline_model::site::{ChangeKind, ChangePlan, ChangeResult};
 use throughline_model::stream::{StreamId, StreamKind};
 use throughline_model::task::{NativeFate, Report, TaskCommand, TurnAnswer};
 use throughline_model::turn::StopReason;
@@ -139,6 +140,7 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     world.report(task, open_failed(NativeFate::Gone)).expect("current");
     world.opened(task);
     world.answered(task);
+    workspace_changes(world, task);
     world.tell(task, TaskCommand::PinNote { person, text: "mind the gap".into() }).expect("pinned");
     world.tell(task, TaskCommand::Fresh).expect("nothing runs");
     let (first, second) = (world.mint.id(), world.mint.id());
@@ -148,6 +150,16 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     world.tell(task, switch).expect("switched");
     world.tell(task, TaskCommand::Close { person }).expect("closed");
     world.tell(task, TaskCommand::Reopen).expect("reopened");
+}
+
+fn workspace_changes(world: &mut World, task: throughline_model::ids::TaskId) {
+    let (change, person) = (world.mint.id(), world.person);
+    let kind = ChangeKind::Restore { tree: "0b".into(), point: None };
+    world.tell(task, TaskCommand::ChangeWorkspace { change, person, kind }).expect("nothing runs");
+    let plan = ChangePlan { undo: "0a".into(), target: "0b".into(), files: vec![] };
+    world.tell(task, TaskCommand::PlanChange { change, plan }).expect("planned");
+    let result = ChangeResult::Done { kept: vec!["lib: it is a nested repository".into()] };
+    world.tell(task, TaskCommand::EndChange { change, result }).expect("ended");
 }
 
 fn kind_of(word: &str) -> StreamKind {
@@ -247,6 +259,9 @@ fn the_goldens_cover_every_event_of_the_model() {
         "approval_requested",
         "approval_settled",
         "checkpoint_taken",
+        "workspace_change_begun",
+        "workspace_change_planned",
+        "workspace_change_ended",
     ] {
         assert!(known.contains(name), "{name}");
     }

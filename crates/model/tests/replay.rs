@@ -21,6 +21,7 @@ use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{NativeFate, Report, TaskCommand, TaskEvent, TurnAnswer};
 use throughline_model::turn::{StopReason, Usage};
+use throughline_model::workspace::Holder;
 
 /// One thing that may happen, on one of a few tasks.
 #[derive(Clone, Debug)]
@@ -240,7 +241,8 @@ fn check_lease(world: &World) {
     for state in world.states.values() {
         if let State::Workspace(Some(workspace)) = state {
             for claim in workspace.holder.iter().chain(&workspace.waiting) {
-                assert!(active.contains(&claim.turn), "a lease of a turn that ended is never held");
+                let Holder::Turn(turn) = claim.holder else { panic!("nothing changes a workspace here") };
+                assert!(active.contains(&turn), "a lease of a turn that ended is never held");
             }
             assert!(workspace.holder.is_some() || workspace.waiting.is_empty(), "nobody waits for a free workspace");
         }

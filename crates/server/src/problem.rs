@@ -52,11 +52,15 @@ fn status_of(code: &str) -> StatusCode {
         | "approval_settled"
         | "stale_epoch"
         | "turn_running"
+        | "workspace_busy"
+        | "no_checkpoint"
+        | "nothing_to_undo"
+        | "checkpoint_not_taken"
         | "no_turn"
         | "input_gone"
         | "idempotency_conflict"
         | "home_in_use" => StatusCode::CONFLICT,
-        "cursor_expired" => StatusCode::GONE,
+        "cursor_expired" | "checkpoint_gone" => StatusCode::GONE,
         "digest_mismatch" => StatusCode::PRECONDITION_FAILED,
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -133,6 +137,7 @@ mod tests {
             Rejection::NoSuchOption,
             Rejection::StaleEpoch { current: 2, given: 1 },
             Rejection::TurnRunning,
+            Rejection::WorkspaceBusy { holder: "shop-1".into() },
             Rejection::NoTurn { verb: "retry" },
             Rejection::InputGone,
             Rejection::QueueFull { waiting: 1 },

@@ -15,6 +15,7 @@ use crate::message::{SendMessage, SentMessage};
 use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
+use crate::workspace::{RestoreTo, Restored, TurnList};
 use crate::{CURSOR, IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
 
 /// Which tasks to list.
@@ -154,6 +155,26 @@ impl Client {
     pub async fn diff(&self, key: &str, turn: Option<Uuid>) -> Result<TurnDiff, ClientError> {
         let which = turn.map(|turn| format!("?turn={turn}")).unwrap_or_default();
         self.json(Call::get(&format!("/api/v1/tasks/{}/diff{which}", escaped(key)))).await
+    }
+
+    /// The turns of a task, and which of their checkpoints stand.
+    pub async fn turns(&self, key: &str) -> Result<TurnList, ClientError> {
+        self.json(Call::get(&format!("/api/v1/tasks/{}/turns", escaped(key)))).await
+    }
+
+    /// What a restore would do.
+    pub async fn preview_restore(&self, key: &str, to: &RestoreTo) -> Result<Restored, ClientError> {
+        let pairs = [
+            ("turn", to.turn.as_deref()),
+            ("before", to.before.then_some("true")),
+            ("undo", to.undo.then_some("true")),
+        ];
+        self.json(Call::get(&format!("/api/v1/tasks/{}/restore{}", escaped(key), query(&pairs)))).await
+    }
+
+    /// Brings the workspace back to a checkpoint.
+    pub async fn restore(&self, key: &str, to: &RestoreTo) -> Result<Restored, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/restore", escaped(key))).with_json(to)?).await
     }
 
     /// A page of a task's timeline.

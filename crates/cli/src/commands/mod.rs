@@ -19,6 +19,7 @@ mod keep;
 mod note;
 mod project;
 mod reopen;
+mod restore;
 mod retry;
 mod route;
 mod say;
@@ -73,6 +74,7 @@ enum Command {
     Close(close::Args),
     Reopen(reopen::Args),
     Fresh(fresh::Args),
+    Restore(restore::Args),
     Switch(switch::Args),
     Add(add::Args),
     Note(note::Args),
@@ -151,6 +153,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Retry(args) => client(output, |context| retry::run(context, args)),
         Command::Close(args) => client(output, |context| close::run(context, args)),
         Command::Reopen(args) => client(output, |context| reopen::run(context, args)),
+        Command::Restore(args) => client(output, |context| restore::run(context, args)),
         Command::Fresh(args) => client(output, |context| fresh::run(context, args)),
         Command::Switch(args) => client(output, |context| switch::run(context, args)),
         Command::Add(args) => client(output, |context| add::run(context, args)),

@@ -322,7 +322,11 @@ impl Driver {
                 self.answer(key, process, &request, option).await
             }
             Effect::SetModel { process, model } => self.set_model(key, process, &model).await,
-            Effect::Tell { .. } | Effect::Deliver { .. } | Effect::Later { .. } | Effect::Forget { .. } => {
+            Effect::Tell { .. }
+            | Effect::ChangeWorkspace { .. }
+            | Effect::Deliver { .. }
+            | Effect::Later { .. }
+            | Effect::Forget { .. } => {
                 self.shared.settle(vec![key]).await;
             }
         }

@@ -85,7 +85,7 @@ impl Driver {
             let session = execution.session.as_ref().filter(current)?.clone();
             let running =
                 execution.active.as_ref().filter(|active| active.stage == TurnStage::Running).map(|active| active.id);
-            Some(Carried { agent: execution.agent.clone(), root: task.root.clone(), session, running })
+            Some(Carried { agent: execution.agent.clone(), root: task.site.root.clone(), session, running })
         };
         Ok(state.task().and_then(carried))
     }

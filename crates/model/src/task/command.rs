@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::approval::{ApprovalOption, Ask, Verdict};
 use crate::checkpoint::Checkpoint;
 use crate::execution::Role;
-use crate::ids::{ApprovalId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TurnId};
+use crate::ids::{
+    ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TurnId,
+};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::PlanEntry;
 use crate::runtime_session::{Failure, Parking, RuntimeDescription, SettingChange};
+use crate::site::{ChangeKind, ChangePlan, ChangeResult};
 use crate::turn::{StopReason, Usage};
 
 /// What a task starts from.
@@ -153,6 +156,29 @@ pub enum TaskCommand {
     KeepCheckpoint {
         /// Which.
         checkpoint: Checkpoint,
+    },
+    /// Do something to the workspace itself, now or not at all.
+    ChangeWorkspace {
+        /// Which change.
+        change: ChangeId,
+        /// Who wants it.
+        person: PersonId,
+        /// What.
+        kind: ChangeKind,
+    },
+    /// What exactly will be done to the workspace.
+    PlanChange {
+        /// Which change.
+        change: ChangeId,
+        /// What.
+        plan: ChangePlan,
+    },
+    /// A change is over.
+    EndChange {
+        /// Which.
+        change: ChangeId,
+        /// What came of it.
+        result: ChangeResult,
     },
     /// What a runtime session's process did.
     Report {

@@ -59,6 +59,9 @@ pub(crate) fn decide(
         TaskCommand::ExpireApproval { approval } => draft.expire(approval),
         TaskCommand::Park { session, cause } => draft.park(session, cause)?,
         TaskCommand::KeepCheckpoint { checkpoint } => draft.emit(TaskEvent::CheckpointTaken { checkpoint }),
+        TaskCommand::ChangeWorkspace { change, person, kind } => draft.change_workspace(change, person, kind)?,
+        TaskCommand::PlanChange { change, plan } => draft.plan_change(change, plan)?,
+        TaskCommand::EndChange { change, result } => draft.end_change(change, result)?,
         TaskCommand::Report { session, epoch, report } => draft.report(session, epoch, report)?,
     }
     Ok(draft.events)

@@ -3,16 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{Approval, Settlement};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, CheckpointTree};
 use crate::execution::{ExecutionEnd, Role};
 use crate::handoff::Handoff;
 use crate::ids::{
-    ApprovalId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
+    ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
 };
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::Plan;
 use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, SettingChange, StartReason};
+use crate::site::{ChangeKind, ChangePlan, ChangeResult};
 use crate::turn::{StopWish, TurnOutcome, Usage};
 
 /// What happened to a task.
@@ -268,4 +269,47 @@ pub enum TaskEvent {
         /// What was kept.
         checkpoint: Checkpoint,
     },
+    /// Something is being done to the workspace itself.
+    WorkspaceChangeBegun {
+        /// Which change.
+        change: ChangeId,
+        /// Who wants it.
+        person: PersonId,
+        /// What.
+        #[serde(flatten)]
+        kind: ChangeKind,
+    },
+    /// It is known what exactly will be done to the workspace.
+    WorkspaceChangePlanned {
+        /// Which change.
+        change: ChangeId,
+        /// What.
+        #[serde(flatten)]
+        plan: ChangePlan,
+    },
+    /// A change is over.
+    WorkspaceChangeEnded {
+        /// Which.
+        change: ChangeId,
+        /// What came of it.
+        #[serde(flatten)]
+        result: ChangeResult,
+    },
+}
+
+impl TaskEvent {
+    /// The checkpoints' trees that it names: they are kept for as long as the record that needs them.
+    #[must_use]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "few events name a tree")]
+    pub fn trees(&self) -> Vec<&str> {
+        match self {
+            TaskEvent::CheckpointTaken { checkpoint } => match &checkpoint.tree {
+                CheckpointTree::Taken { oid } => vec![oid],
+                CheckpointTree::LeftOut { .. } => vec![],
+            },
+            TaskEvent::WorkspaceChangeBegun { kind, .. } => kind.trees(),
+            TaskEvent::WorkspaceChangePlanned { plan, .. } => vec![&plan.undo, &plan.target],
+            _ => vec![],
+        }
+    }
 }

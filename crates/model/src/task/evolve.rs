@@ -10,6 +10,7 @@ use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
 use crate::plan::Plan;
 use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, StartReason};
+use crate::site::{Site, WorkspaceChange};
 use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
 
@@ -24,7 +25,7 @@ pub(crate) fn evolve(state: &mut Option<Box<Task>>, event: &TaskEvent, at: Times
             project: *project,
             title: title.clone(),
             goal: goal.clone(),
-            root: root.clone(),
+            site: Site::of(root.clone()),
             lifecycle: Lifecycle::Open,
             conversations: vec![*conversation],
             executions: vec![],
@@ -87,6 +88,11 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event, at),
         TaskEvent::CheckpointTaken { checkpoint } => keep(task, checkpoint),
+        TaskEvent::WorkspaceChangeBegun { change, person, kind } => {
+            task.site.begin(WorkspaceChange { id: *change, person: *person, kind: kind.clone(), plan: None });
+        }
+        TaskEvent::WorkspaceChangePlanned { change, plan } => task.site.plan(*change, plan),
+        TaskEvent::WorkspaceChangeEnded { change, .. } => task.site.end(*change),
         TaskEvent::TaskCreated { .. } | TaskEvent::RuntimeSessionReattached { .. } => {}
     }
 }

@@ -15,6 +15,7 @@ mod evolve;
 mod lifecycle;
 mod react;
 mod runtime;
+mod site;
 mod turns;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,7 @@ use crate::approval::Approval;
 use crate::execution::{Activity, Execution};
 use crate::ids::{ApprovalId, ConversationId, ExecutionId, ProjectId, RuntimeSessionId, TaskId, TurnId};
 use crate::plan::Plan;
+use crate::site::Site;
 use crate::time::Timestamp;
 use crate::turn::ActiveTurn;
 
@@ -47,7 +49,8 @@ pub struct Task {
     /// What the person wanted.
     pub goal: String,
     /// Where its agents work.
-    pub root: String,
+    #[serde(flatten)]
+    pub site: Site,
     /// The person's axis of its state.
     pub lifecycle: Lifecycle,
     /// Conversations that take part, and so are told.

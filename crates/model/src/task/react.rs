@@ -8,12 +8,13 @@ use crate::command::Command;
 use crate::conversation::ConversationCommand;
 use crate::delivery::{Delivery, PushReason};
 use crate::effect::{Effect, Process};
-use crate::ids::{ApprovalId, ConversationId, DeliveryId, Id as _, RuntimeSessionId, TurnId, WorkspaceId};
+use crate::ids::{ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, RuntimeSessionId, TurnId, WorkspaceId};
 use crate::present::{self, Locale};
+use crate::site::ChangeKind;
 use crate::stream::StreamId;
 use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, TurnOutcome};
-use crate::workspace::{Claim, WorkspaceCommand};
+use crate::workspace::{Claim, Holder, WorkspaceCommand};
 
 /// How long an agent may take to stop when it is asked to, before its process is ended.
 const CANCEL_GRACE: Duration = Duration::from_secs(20);
@@ -61,6 +62,12 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
             let other = chosen.filter(|(_, model)| description.model.as_ref() != Some(model));
             other.map(|(execution, model)| set_model(after, execution, &model)).unwrap_or_default()
         }
+        TaskEvent::WorkspaceChangeBegun { change, kind, .. } => {
+            vec![seize(after, *change, kind), Effect::ChangeWorkspace { task: after.id, change: *change }]
+        }
+        TaskEvent::WorkspaceChangeEnded { change, .. } => {
+            vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Change(*change) })]
+        }
         TaskEvent::TaskCreated { .. }
         | TaskEvent::TaskKeyed { .. }
         | TaskEvent::TaskRetitled { .. }
@@ -80,19 +87,28 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::RuntimeSessionChanged { .. }
         | TaskEvent::ItemRecorded { .. }
         | TaskEvent::PlanRevised { .. }
+        | TaskEvent::WorkspaceChangePlanned { .. }
         | TaskEvent::CheckpointTaken { .. } => vec![],
     }
 }
 
 fn workspace(task: &Task, command: WorkspaceCommand) -> Effect {
-    let to = StreamId::Workspace(WorkspaceId::of_root(&task.root));
+    let to = StreamId::Workspace(WorkspaceId::of_root(&task.site.root));
     Effect::Tell { to, command: Box::new(Command::Workspace(command)) }
 }
 
 fn claim(task: &Task, turn: TurnId) -> Effect {
     let label = if task.key.is_empty() { task.title.clone() } else { format!("{} ({})", task.key, task.title) };
-    let workspace_id = WorkspaceId::of_root(&task.root);
-    workspace(task, WorkspaceCommand::Claim { workspace: workspace_id, claim: Claim { turn, task: task.id, label } })
+    let workspace_id = WorkspaceId::of_root(&task.site.root);
+    let claim = Claim { holder: Holder::Turn(turn), task: task.id, label };
+    workspace(task, WorkspaceCommand::Claim { workspace: workspace_id, claim })
+}
+
+fn seize(task: &Task, change: ChangeId, kind: &ChangeKind) -> Effect {
+    let name = if task.key.is_empty() { &task.title } else { &task.key };
+    let label = format!("{name} ({})", kind.doing());
+    let claim = Claim { holder: Holder::Change(change), task: task.id, label };
+    workspace(task, WorkspaceCommand::Seize { workspace: WorkspaceId::of_root(&task.site.root), claim })
 }
 
 fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
@@ -124,7 +140,7 @@ fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
 }
 
 fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&ActiveTurn>, at: Timestamp) -> Vec<Effect> {
-    let mut effects = vec![workspace(after, WorkspaceCommand::Release { turn })];
+    let mut effects = vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Turn(turn) })];
     effects.extend(park_later(after, turn, at));
     if active.is_some_and(|active| active.stopping.is_some()) {
         effects.push(Effect::Forget { timer: overdue(turn) });

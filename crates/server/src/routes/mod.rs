@@ -14,6 +14,7 @@ mod messages;
 mod projects;
 mod tasks;
 mod timeline;
+mod workspaces;
 
 use axum::Router;
 use axum::response::IntoResponse;
@@ -64,6 +65,8 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(timeline::get))
         .routes(routes!(timeline::diff))
         .routes(routes!(export::get))
+        .routes(routes!(workspaces::turns))
+        .routes(routes!(workspaces::preview_restore, workspaces::restore))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::get))
         .routes(routes!(approvals::decide))

@@ -48,6 +48,6 @@ pub(super) fn checkpoint(checkpoint: &Checkpoint) -> EntryBody {
     }
 }
 
-fn changed(file: &ChangedFile) -> api::ChangedFile {
+pub(super) fn changed(file: &ChangedFile) -> api::ChangedFile {
     api::ChangedFile { path: file.path.clone(), change: file.change.clone(), added: file.added, removed: file.removed }
 }

@@ -77,6 +77,9 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::RuntimeSessionParked { .. }
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => runtime_body(event),
+        TaskEvent::WorkspaceChangeBegun { .. }
+        | TaskEvent::WorkspaceChangePlanned { .. }
+        | TaskEvent::WorkspaceChangeEnded { .. } => super::site::body(event),
         TaskEvent::TaskCreated { .. }
         | TaskEvent::TaskKeyed { .. }
         | TaskEvent::TaskRetitled { .. }

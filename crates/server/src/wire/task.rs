@@ -41,7 +41,7 @@ pub(crate) fn task(task: &Task, row: &TaskRow, project: &str) -> api::Task {
     api::Task {
         summary: api::TaskSummary { glance: present::glance(Locale::En, task), ..summary(row, project) },
         goal: task.goal.clone(),
-        root: task.root.clone(),
+        root: task.site.root.clone(),
         executions: task.executions.iter().map(execution).collect(),
         plan: task.plan.entries.iter().map(plan_entry).collect(),
         notes: task.notes.clone(),
