@@ -36,6 +36,7 @@ const VOCABULARY: &[&str] = &[
     "lifecycle",
     "activity",
     "workspace lease",
+    "workspace change",
     "keeper",
     "epoch",
     "spool",
