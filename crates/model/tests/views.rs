@@ -354,7 +354,7 @@ proptest! {
 fn spoil(task: &mut Task, texts: &[String], many: usize) {
     task.key.clone_from(&texts[0]);
     task.title.clone_from(&texts[1]);
-    task.root.clone_from(&texts[6]);
+    task.site.root.clone_from(&texts[6]);
     task.notes = vec![texts[7].clone(); many];
     let entry = PlanEntry { content: texts[5].clone(), priority: PlanPriority::Low, status: PlanStatus::Pending };
     task.plan.entries = vec![entry; many];

@@ -135,7 +135,7 @@ pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
         field(About::Changed, changed.unwrap_or_default()),
         field(About::Note, few(locale, task.notes.iter().map(|note| fit(note, LINE_CHARS)).collect())),
         field(About::Queued, few(locale, queued.map(|queued| fit(&plain_text(&queued.content), LINE_CHARS)).collect())),
-        field(About::Place, vec![locale.place(fit(around.project, NAME_CHARS), fit(&task.root, LINE_CHARS))]),
+        field(About::Place, vec![locale.place(fit(around.project, NAME_CHARS), fit(&task.site.root, LINE_CHARS))]),
     ];
     fields.retain(|field| !field.lines.is_empty());
     Card {
