@@ -136,6 +136,7 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::DigestMismatch
         | Rejection::NoSuchOption
         | Rejection::StaleEpoch { .. }
+        | Rejection::WorkspaceBusy { .. }
         | Rejection::NotAvailable { .. }) => other.to_string(),
     })
 }
