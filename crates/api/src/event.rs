@@ -54,6 +54,8 @@ pub enum LiveKind {
 pub const READY: &str = "ready";
 /// The name of a frame with a [`TimelineEntry`].
 pub const ENTRY: &str = "entry";
+/// The name of a frame with a [`Problem`](crate::problem::Problem): why there is no stream. Only over WebSocket.
+pub const PROBLEM: &str = "problem";
 /// The name of a [`LiveText`] frame.
 pub const LIVE: &str = "live";
 

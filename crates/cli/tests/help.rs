@@ -34,6 +34,7 @@ fn every_command_explains_itself() {
         "agents",
         "route",
         "doctor",
+        "open",
         "up",
         "down",
         "serve",

@@ -118,6 +118,12 @@ impl Home {
         self.path.join("token")
     }
 
+    /// The browsers that are let in.
+    #[must_use]
+    pub fn logins_file(&self) -> PathBuf {
+        self.path.join("logins.json")
+    }
+
     /// The settings.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {

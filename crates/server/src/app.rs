@@ -17,10 +17,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Gate;
 use crate::feed::Feed;
+use crate::login::Logins;
 use crate::problem::Refusal;
 
 /// How many blobs may be on their way in at once: each is in memory while it is.
 const UPLOADS: usize = 4;
+/// How many WebSockets may be open at once.
+const SOCKETS: usize = 1024;
 
 /// Shared by all requests.
 pub(crate) type Shared = Arc<App>;
@@ -30,6 +33,7 @@ pub(crate) struct App {
     pub(crate) engine: Engine,
     pub(crate) feed: Feed,
     pub(crate) gate: Gate,
+    pub(crate) logins: Arc<Logins>,
     /// The store's, for cursors.
     pub(crate) incarnation: Arc<str>,
     /// Who answers.
@@ -37,6 +41,8 @@ pub(crate) struct App {
     /// The OpenAPI document, rendered once.
     pub(crate) openapi: bytes::Bytes,
     pub(crate) uploads: Semaphore,
+    /// Places for WebSockets: they no longer count as connections.
+    pub(crate) sockets: Arc<Semaphore>,
     /// Set when a client asked the daemon to stop.
     pub(crate) stop: watch::Sender<Option<Keepers>>,
     /// Cancelled when the daemon stops, for whatever reason: event streams end then.
@@ -46,6 +52,10 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn uploads() -> Semaphore {
         Semaphore::new(UPLOADS)
+    }
+
+    pub(crate) fn sockets() -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(SOCKETS))
     }
 
     /// The newest place in the store.

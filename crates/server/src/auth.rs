@@ -1,8 +1,9 @@
 //! Who calls: checked on every request, at the time of use, before anything is read from its body.
 //!
 //! Over the Unix socket the kernel says who it is: the daemon's own user, or root, who could become that user. Over TCP
-//! it is whoever has the token, and the `Host` and `Origin` have to be exactly ours, so that no web page can use
-//! somebody's browser to get here. There is no CORS: no other origin is ever answered.
+//! it is whoever has the token, or a browser that was let in ([`crate::login`]); the `Host` and `Origin` have to be
+//! exactly ours, so that no web page can use somebody's browser to get here. There is no CORS: no other origin is ever
+//! answered. A cookie counts only in requests that our own page made.
 
 use std::net::SocketAddr;
 
@@ -14,6 +15,8 @@ use http::{HeaderMap, header};
 use throughline_model::ids::PersonId;
 
 use crate::app::Shared;
+use crate::login::{self, LoginId, Logins};
+use crate::page;
 use crate::problem::Refusal;
 use crate::token::Token;
 
@@ -31,6 +34,8 @@ pub(crate) enum Peer {
 pub(crate) struct Caller {
     pub(crate) person: PersonId,
     pub(crate) peer: Peer,
+    /// The login that let them in, if one did.
+    pub(crate) login: Option<LoginId>,
 }
 
 /// What has to be right to get in.
@@ -47,20 +52,18 @@ impl Gate {
         Gate { owner, token, hosts: hosts.unwrap_or_default() }
     }
 
-    /// The user whose daemon this is, if the caller may act for them.
-    fn admit(&self, peer: Peer, headers: &HeaderMap) -> Result<u32, Refusal> {
+    /// Lets the caller act for the user whose daemon this is, or refuses.
+    fn admit(&self, peer: Peer, request: &Request, logins: &Logins) -> Result<Option<LoginId>, Refusal> {
         match peer {
-            Peer::Unix { uid } if uid == self.owner || uid == 0 => Ok(self.owner),
+            Peer::Unix { uid } if uid == self.owner || uid == 0 => Ok(None),
             Peer::Unix { uid } => {
                 let detail = format!("user {uid} may not use the daemon of user {}", self.owner);
                 Err(Refusal::new("forbidden", detail, "start your own daemon with `tl up`"))
             }
-            Peer::Tcp => match bearer(headers) {
-                Some(token) if self.token.is(token) => Ok(self.owner),
-                _ => {
-                    let hint = "send `Authorization: Bearer TOKEN`; the token is in the home's `token` file";
-                    Err(Refusal::new("unauthenticated", "a bearer token is needed", hint))
-                }
+            Peer::Tcp => match bearer(request.headers()) {
+                Some(token) if self.token.is(token) => Ok(None),
+                None if from_our_page(request) => logins.of(request.headers()).map(Some).ok_or_else(nobody),
+                _ => Err(nobody()),
             },
         }
     }
@@ -92,13 +95,33 @@ impl Gate {
     }
 }
 
+fn nobody() -> Refusal {
+    let hint = "in a browser: `tl open` gives a link; else send `Authorization: Bearer TOKEN`, the home's `token` file";
+    Refusal::new("unauthenticated", "a login or a bearer token is needed", hint)
+}
+
+/// Whether our own page made the request. Browsers say so themselves; where one does not, only reading is believed
+/// without an `Origin`, which [`Gate::check_source`] has seen to be ours.
+fn from_our_page(request: &Request) -> bool {
+    let headers = request.headers();
+    match headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes) {
+        Some(b"same-origin") => true,
+        Some(b"none") => request.method().is_safe() && !headers.contains_key(header::UPGRADE),
+        Some(_) => false,
+        None => {
+            headers.contains_key(header::ORIGIN)
+                || (request.method().is_safe() && !headers.contains_key(header::UPGRADE))
+        }
+    }
+}
+
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The middleware in front of every route. `/healthz` is the only one that needs no person.
+/// The middleware in front of every route. Only `/healthz`, the page itself and the way in need no person.
 pub(crate) async fn authenticate(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let Some(peer) = request.extensions().get::<Peer>().copied() else {
         return Refusal::new("unauthenticated", "the connection has no peer", "this is a bug: see the log")
@@ -107,16 +130,20 @@ pub(crate) async fn authenticate(State(app): State<Shared>, mut request: Request
     if let Err(refusal) = app.gate.check_source(peer, &request) {
         return refusal.into_response();
     }
-    if request.uri().path() == "/healthz" {
+    if let Some(page) = page::answer(&request) {
+        return page;
+    }
+    let path = request.uri().path();
+    if path == "/healthz" || (path == login::ENTRANCE && request.method() == http::Method::POST) {
         return next.run(request).await;
     }
-    let uid = match app.gate.admit(peer, request.headers()) {
-        Ok(uid) => uid,
+    let login = match app.gate.admit(peer, &request, &app.logins) {
+        Ok(login) => login,
         Err(refusal) => return refusal.into_response(),
     };
-    match app.engine.owner(uid).await {
+    match app.engine.owner(app.gate.owner).await {
         Ok(person) => {
-            request.extensions_mut().insert(Caller { person, peer });
+            request.extensions_mut().insert(Caller { person, peer, login });
             next.run(request).await
         }
         Err(error) => Refusal::from(error).into_response(),
@@ -185,14 +212,34 @@ mod tests {
 
     #[test]
     fn the_kernel_or_the_token_says_who_it_is() {
-        let gate = gate();
-        assert_eq!(gate.admit(Peer::Unix { uid: 1000 }, &HeaderMap::new()).unwrap(), 1000);
-        assert_eq!(gate.admit(Peer::Unix { uid: 0 }, &HeaderMap::new()).unwrap(), 1000);
-        assert!(gate.admit(Peer::Unix { uid: 1001 }, &HeaderMap::new()).is_err());
-        assert!(gate.admit(Peer::Tcp, &HeaderMap::new()).is_err());
-        let with = |value: String| HeaderMap::from_iter([(header::AUTHORIZATION, value.parse().unwrap())]);
-        assert!(gate.admit(Peer::Tcp, &with(format!("Bearer {}", gate.token.reveal()))).is_ok());
-        assert!(gate.admit(Peer::Tcp, &with(format!("Basic {}", gate.token.reveal()))).is_err());
-        assert!(gate.admit(Peer::Tcp, &with(format!("Bearer {}0", gate.token.reveal()))).is_err());
+        let (gate, home) = (gate(), tempfile::tempdir().unwrap());
+        let logins = Logins::load(&home.path().join("logins.json")).unwrap();
+        let admit = |peer, headers: &[(&str, &str)]| gate.admit(peer, &request("/", headers), &logins);
+        assert_eq!(admit(Peer::Unix { uid: 1000 }, &[]).unwrap(), None);
+        assert_eq!(admit(Peer::Unix { uid: 0 }, &[]).unwrap(), None);
+        assert!(admit(Peer::Unix { uid: 1001 }, &[]).is_err());
+        assert!(admit(Peer::Tcp, &[]).is_err());
+        let with = |value: String| admit(Peer::Tcp, &[("authorization", &value)]);
+        assert!(with(format!("Bearer {}", gate.token.reveal())).is_ok());
+        assert!(with(format!("Basic {}", gate.token.reveal())).is_err());
+        assert!(with(format!("Bearer {}0", gate.token.reveal())).is_err());
+    }
+
+    #[test]
+    fn a_cookie_counts_only_in_what_our_own_page_asks() {
+        let ours = |method: &str, headers: &[(&str, &str)]| {
+            let mut request = request("/api/v1/tasks", headers);
+            *request.method_mut() = method.parse().unwrap();
+            from_our_page(&request)
+        };
+        let own = ("sec-fetch-site", "same-origin");
+        assert!(ours("GET", &[own]) && ours("POST", &[own]) && ours("GET", &[own, ("upgrade", "websocket")]));
+        assert!(ours("GET", &[]) && ours("POST", &[("origin", "http://localhost:4711")]));
+        assert!(ours("GET", &[("sec-fetch-site", "none")]), "typed into the address bar");
+        assert!(!ours("POST", &[("sec-fetch-site", "none")]));
+        assert!(!ours("POST", &[]) && !ours("DELETE", &[]) && !ours("GET", &[("upgrade", "websocket")]));
+        for site in ["same-site", "cross-site", "new-word"] {
+            assert!(!ours("GET", &[("sec-fetch-site", site)]), "{site}");
+        }
     }
 }

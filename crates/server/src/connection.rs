@@ -110,6 +110,7 @@ impl Connections {
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_PATIENCE)
                 .serve_connection(io, service)
+                .with_upgrades()
         );
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,

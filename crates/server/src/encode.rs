@@ -19,6 +19,7 @@ use throughline_model::task::TaskEvent;
 use throughline_store::Cursor;
 use throughline_store::port::{Answer, Ask, Lookup, Store};
 
+use crate::problem::Refusal;
 use crate::ring::{Frame, Sort};
 use crate::wire::{self, Around};
 
@@ -88,6 +89,11 @@ impl Encoder {
     pub(crate) fn ready(&self, at: Seq) -> Bytes {
         let cursor = self.cursor(at);
         frame(Some(&cursor), event::READY, &Ready { cursor: cursor.clone() })
+    }
+
+    /// Why there is no stream.
+    pub(crate) fn problem(refusal: &Refusal) -> Bytes {
+        frame(None, event::PROBLEM, &refusal.problem())
     }
 
     pub(crate) fn cursor(&self, seq: Seq) -> String {

@@ -13,7 +13,9 @@ mod export;
 mod extract;
 mod feed;
 mod listen;
+mod login;
 mod metrics;
+mod page;
 mod problem;
 mod request;
 mod ring;
@@ -23,6 +25,7 @@ mod stall;
 mod timeline;
 mod token;
 mod wire;
+mod ws;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -47,6 +50,7 @@ use crate::auth::Gate;
 use crate::connection::Connections;
 use crate::feed::Feed;
 use crate::listen::Socket;
+use crate::login::Logins;
 
 /// How long open requests may take to end once the daemon stops.
 const END_PATIENCE: Duration = Duration::from_secs(2);
@@ -64,6 +68,8 @@ pub struct ServeOptions {
     pub listen: Option<SocketAddr>,
     /// The file of the bearer token; made if it is not there.
     pub token_file: PathBuf,
+    /// The file of the browsers that are let in.
+    pub logins_file: PathBuf,
     /// A connection whose socket takes no byte for so long while something waits to be written is dropped.
     pub write_stall: Duration,
     /// How many connections may be open at once.
@@ -79,6 +85,7 @@ impl ServeOptions {
             socket: home.socket(),
             listen: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
             token_file: home.token_file(),
+            logins_file: home.logins_file(),
             write_stall: Duration::from_secs(10),
             max_connections: 4096,
         }
@@ -99,6 +106,14 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+    /// The list of browsers cannot be read.
+    #[error("the logins in {} cannot be used: {source}", path.display())]
+    Logins {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -111,6 +126,7 @@ impl ServeError {
         match self {
             ServeError::Listen(error) => error.code(),
             ServeError::Token { .. } => "token_unusable",
+            ServeError::Logins { .. } => "logins_unusable",
             ServeError::Store(error) => error.code(),
         }
     }
@@ -121,6 +137,7 @@ impl ServeError {
         match self {
             ServeError::Listen(error) => error.hint(),
             ServeError::Token { .. } => "make the file readable by you alone, or remove it to get a new token",
+            ServeError::Logins { .. } => "make the file readable by you alone, or remove it and log in again",
             ServeError::Store(error) => error.hint(),
         }
     }
@@ -156,9 +173,11 @@ impl Server {
         metrics::recorder();
         let token = Token::load_or_create(&options.token_file)
             .map_err(|source| ServeError::Token { path: options.token_file.clone(), source })?;
+        let logins = Logins::load(&options.logins_file)
+            .map_err(|source| ServeError::Logins { path: options.logins_file.clone(), source })?;
         let socket = listen::unix(&options.socket).await?;
         let tcp = match options.listen {
-            Some(address) => Some(listen::tcp(address).await?),
+            Some(address) => Some(listen::tcp(address, &options.home).await?),
             None => None,
         };
         let bound = tcp.as_ref().map(|(_, bound)| *bound);
@@ -175,10 +194,12 @@ impl Server {
             engine,
             feed,
             gate: Gate::new(owner, token.clone(), bound),
+            logins: Arc::new(logins),
             incarnation,
             version: version(&options.home, bound),
             openapi: document.to_json().unwrap_or_default().into(),
             uploads: App::uploads(),
+            sockets: App::sockets(),
             stop,
             ending: ending.clone(),
         });
@@ -203,6 +224,13 @@ impl Server {
     #[must_use]
     pub fn token(&self) -> &Token {
         &self.token
+    }
+
+    /// A link that lets the first browser in; none once there is one, or where no browser gets to.
+    #[must_use]
+    pub fn first_link(&self) -> Option<String> {
+        let url = self.url().filter(|_| self.app.logins.list().is_empty())?;
+        self.app.logins.link(url).ok().map(|link| link.url)
     }
 
     /// Serves until the token is cancelled or a client asks for the end. The engine still runs then: the caller

@@ -136,14 +136,29 @@ impl Drop for Socket {
     }
 }
 
-pub(crate) async fn tcp(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
+/// Listens there. Any free port means the last one of this home if it is still free: bookmarks and open pages find
+/// the next daemon where the last one was.
+pub(crate) async fn tcp(address: SocketAddr, home: &Path) -> Result<(TcpListener, SocketAddr), ListenError> {
     if !address.ip().is_loopback() {
         return Err(ListenError::NotLoopback { address });
     }
     let failed = |source| ListenError::Tcp { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let memory = home.join("port");
+    let listener = match remembered(address, &memory).await {
+        Some(listener) => listener,
+        None => TcpListener::bind(address).await.map_err(failed)?,
+    };
     let bound = listener.local_addr().map_err(failed)?;
+    if let Err(error) = std::fs::write(&memory, format!("{}\n", bound.port())) {
+        // The next daemon takes another port, and nothing else is lost.
+        tracing::warn!(%error, "the port cannot be remembered");
+    }
     Ok((listener, bound))
+}
+
+async fn remembered(address: SocketAddr, memory: &Path) -> Option<TcpListener> {
+    let port = std::fs::read_to_string(memory).ok().filter(|_| address.port() == 0)?.trim().parse().ok()?;
+    TcpListener::bind((address.ip(), port)).await.ok()
 }
 
 #[cfg(test)]
@@ -153,9 +168,21 @@ mod tests {
     #[tokio::test]
     async fn other_machines_are_kept_out() {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-            let error = tcp(address.parse().unwrap()).await.unwrap_err();
+            let error = tcp(address.parse().unwrap(), Path::new("/nowhere")).await.unwrap_err();
             assert_eq!(error.code(), "listen_not_loopback", "{address}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_next_daemon_of_a_home_has_the_port_of_the_last() {
+        let home = tempfile::tempdir().unwrap();
+        let any = "127.0.0.1:0".parse().unwrap();
+        let (first, address) = tcp(any, home.path()).await.unwrap();
+        drop(first);
+        let (second, again) = tcp(any, home.path()).await.unwrap();
+        assert_eq!(again, address);
+        let (_third, other) = tcp(any, home.path()).await.unwrap();
+        assert_ne!(other, address, "taken by {second:?}");
     }
 
     #[tokio::test]

@@ -25,6 +25,19 @@ impl Refusal {
         Refusal { status: status_of(&code), code, detail: detail.into(), hint: hint.into() }
     }
 
+    /// The document that is sent.
+    pub(crate) fn problem(&self) -> Problem {
+        Problem {
+            kind: format!("urn:throughline:error:{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: self.status.as_u16(),
+            code: self.code.clone(),
+            detail: self.detail.clone(),
+            hint: self.hint.clone(),
+            instance: None,
+        }
+    }
+
     /// There is no such task, approval, input, …
     pub(crate) fn not_found(what: &str, name: &str) -> Self {
         let detail = format!("there is no {what} `{name}`");
@@ -42,10 +55,11 @@ fn status_of(code: &str) -> StatusCode {
     match code {
         "invalid_body" | "invalid_json" | "invalid_utf8" | "invalid_query" | "invalid_path" | "invalid_header"
         | "empty_message" => StatusCode::BAD_REQUEST,
-        "unauthenticated" => StatusCode::UNAUTHORIZED,
+        "unauthenticated" | "login_code_used" => StatusCode::UNAUTHORIZED,
         "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" => StatusCode::FORBIDDEN,
         "not_found" => StatusCode::NOT_FOUND,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
+        "upgrade_required" => StatusCode::UPGRADE_REQUIRED,
         "body_timeout" => StatusCode::REQUEST_TIMEOUT,
         "exists"
         | "project_exists"
@@ -69,7 +83,9 @@ fn status_of(code: &str) -> StatusCode {
         }
         "queue_full" => StatusCode::TOO_MANY_REQUESTS,
         "not_available" => StatusCode::NOT_IMPLEMENTED,
-        "store_busy" | "store_read_only" | "contended" | "stopping" => StatusCode::SERVICE_UNAVAILABLE,
+        "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -83,16 +99,7 @@ impl IntoResponse for Refusal {
         } else {
             tracing::debug!(code = self.code, detail = self.detail, "request refused");
         }
-        let problem = Problem {
-            kind: format!("urn:throughline:error:{}", self.code),
-            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
-            status: self.status.as_u16(),
-            code: self.code,
-            detail: self.detail,
-            hint: self.hint,
-            instance: None,
-        };
-        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let body = serde_json::to_vec(&self.problem()).unwrap_or_default();
         let mut response = (self.status, body).into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         if self.status == StatusCode::UNAUTHORIZED {

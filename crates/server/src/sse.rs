@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::app::Shared;
+use crate::login::LoginId;
 use crate::metrics::{Gauged, SSE_CLIENTS, SSE_LAGGED};
 use crate::ring::{Behind, Frame, Sort};
 
@@ -36,9 +37,21 @@ pub(crate) struct Wish {
     pub(crate) after: Seq,
     /// Only of this task.
     pub(crate) task: Option<TaskId>,
+    /// Whether text that is still being written comes too.
+    pub(crate) live: Live,
+    /// The login that lets the client in, if one does: the stream ends with it.
+    pub(crate) login: Option<LoginId>,
 }
 
-struct Client {
+/// Whether live text is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Live {
+    With,
+    Without,
+}
+
+/// See the file's header.
+pub(crate) struct Client {
     app: Shared,
     wish: Wish,
     phase: Phase,
@@ -50,6 +63,7 @@ struct Client {
     ready: VecDeque<Bytes>,
     taken: VecDeque<Frame>,
     news: watch::Receiver<u64>,
+    revoked: watch::Receiver<u64>,
     beat: Interval,
     _counted: Gauged,
 }
@@ -64,31 +78,38 @@ enum Phase {
 
 /// The body of the answer: it ends when the daemon does, or the client goes.
 pub(crate) fn body(app: Shared, wish: Wish) -> Body {
-    let mut beat = tokio::time::interval(BEAT);
-    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    beat.reset();
-    let ready = VecDeque::from([app.feed.encoder.ready(wish.after)]);
-    let client = Client {
-        news: app.feed.ring.watch(),
-        app,
-        wish,
-        phase: Phase::CatchUp,
-        next: 0,
-        live_from: 0,
-        ready,
-        taken: VecDeque::new(),
-        beat,
-        _counted: Gauged::new(SSE_CLIENTS),
-    };
-    Body::from_stream(stream::unfold(client, |mut client| async move {
+    Body::from_stream(stream::unfold(Client::new(app, wish), |mut client| async move {
         let bytes = client.next().await?;
         Some((Ok::<_, Infallible>(bytes), client))
     }))
 }
 
 impl Client {
-    async fn next(&mut self) -> Option<Bytes> {
+    pub(crate) fn new(app: Shared, wish: Wish) -> Self {
+        let mut beat = tokio::time::interval(BEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        beat.reset();
+        Client {
+            news: app.feed.ring.watch(),
+            revoked: app.logins.watch(),
+            phase: Phase::CatchUp,
+            next: 0,
+            live_from: 0,
+            ready: VecDeque::from([app.feed.encoder.ready(wish.after)]),
+            taken: VecDeque::new(),
+            beat,
+            _counted: Gauged::new(SSE_CLIENTS),
+            app,
+            wish,
+        }
+    }
+
+    /// The next event as it is sent; none at the end. Not to be dropped half way: what it read would be lost.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
+            if self.is_shut_out() {
+                return None;
+            }
             if let Some(bytes) = self.ready.pop_front() {
                 return Some(bytes);
             }
@@ -140,7 +161,7 @@ impl Client {
 
     /// Who watches one task gets the text that is being written, from its beginning.
     async fn items_so_far(&mut self) {
-        let Some(task) = self.wish.task else { return };
+        let Some(task) = self.wish.task.filter(|_| self.wish.live == Live::With) else { return };
         for item in self.app.engine.live(task) {
             self.ready.push_back(self.app.feed.encoder.live(&item, self.wish.after).await.bytes);
         }
@@ -162,7 +183,7 @@ impl Client {
                         self.wish.after = self.wish.after.max(frame.seq);
                         fresh
                     }
-                    Sort::Live => number >= self.live_from,
+                    Sort::Live => self.wish.live == Live::With && number >= self.live_from,
                 };
                 if mine && wanted {
                     self.ready.push_back(frame.bytes);
@@ -174,9 +195,22 @@ impl Client {
         }
     }
 
+    /// Looked at between any two events, so that a login that was revoked hears nothing more.
+    fn is_shut_out(&mut self) -> bool {
+        self.revoked.has_changed().unwrap_or(true) && {
+            self.revoked.mark_unchanged();
+            self.is_revoked()
+        }
+    }
+
+    fn is_revoked(&self) -> bool {
+        self.wish.login.is_some_and(|login| !self.app.logins.holds(login))
+    }
+
     async fn wait(&mut self) -> Option<()> {
         tokio::select! {
             changed = self.news.changed() => changed.ok(),
+            changed = self.revoked.changed() => changed.ok().filter(|()| !self.is_revoked()),
             _ = self.beat.tick() => {
                 self.ready.push_back(Bytes::from_static(b": beat\n\n"));
                 Some(())

@@ -7,6 +7,21 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+const SECRET_BYTES: usize = 32;
+
+/// A text that nobody can guess.
+#[expect(clippy::disallowed_methods, reason = "secrets are drawn here and nowhere else")]
+pub(crate) fn secret() -> io::Result<String> {
+    let mut bytes = [0u8; SECRET_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(hex::encode(bytes))
+}
+
+/// Whether two texts have the same digest: the time taken says nothing about them.
+pub(crate) fn same_digest(ours: &[u8], theirs: &[u8]) -> bool {
+    ours.len() == theirs.len() && ours.iter().zip(theirs).fold(0u8, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
 /// What a client has to know.
 #[derive(Clone)]
 pub struct Token {
@@ -21,8 +36,6 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    const BYTES: usize = 32;
-
     /// The token in this file, which is made if it is not there.
     ///
     /// # Errors
@@ -35,11 +48,8 @@ impl Token {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the token is drawn here and nowhere else")]
     fn create(path: &Path, mut file: File) -> io::Result<Self> {
-        let mut bytes = [0u8; Self::BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-        let text = hex::encode(bytes);
+        let text = secret()?;
         let written =
             file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).and_then(|()| file.sync_all());
         if let Err(error) = written {
@@ -54,7 +64,7 @@ impl Token {
         let mut text = String::new();
         File::open(path)?.take(4096).read_to_string(&mut text)?;
         let text = text.trim().to_owned();
-        if text.len() != 2 * Self::BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "the file does not hold a token; remove it to get a new one",
@@ -73,7 +83,7 @@ impl Token {
     #[must_use]
     pub(crate) fn is(&self, given: &str) -> bool {
         let (ours, theirs) = (Sha256::digest(self.text.as_bytes()), Sha256::digest(given.as_bytes()));
-        ours.iter().zip(theirs.iter()).fold(0u8, |differs, (a, b)| differs | (a ^ b)) == 0
+        same_digest(&ours, &theirs)
     }
 }
 

@@ -12,12 +12,14 @@ async fn every_route_is_described_with_its_problems() {
     let answer = daemon.authed("GET", "/api/v1/openapi.json", b"").await;
     assert_eq!(answer.status, 200);
     let document: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
-    let mut routes = vec![];
+    let (mut routes, mut names) = (vec![], std::collections::HashSet::new());
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             routes.push(format!("{} {path}", method.to_uppercase()));
             let problem = &operation["responses"]["default"]["content"]["application/problem+json"]["schema"]["$ref"];
             assert_eq!(problem, "#/components/schemas/Problem", "{method} {path}");
+            let name = operation["operationId"].as_str().unwrap();
+            assert!(names.insert(name.to_owned()), "{name} names two operations");
             assert!(operation["summary"].is_string(), "{method} {path} says what it is for");
         }
     }

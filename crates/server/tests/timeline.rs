@@ -145,3 +145,28 @@ async fn where_things_stand_is_sorted_by_who_has_to_act() {
     assert_eq!(status.approvals.len(), 1);
     assert_eq!(status.projects, 1);
 }
+
+#[tokio::test]
+async fn words_are_found_in_titles_and_in_what_was_said() {
+    let daemon = Daemon::start().await;
+    let working = daemon.working(1).await;
+    daemon.message(&working, "把按钮改成绿色").await;
+    daemon.message(&working, "The BUTTON is green").await;
+    daemon.tool_call(&working, "green", ToolStatus::Completed).await;
+    let search = async |query: &str| {
+        let answer = daemon.authed("GET", &format!("/api/v1/search?q={query}"), b"").await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        serde_json::from_str::<throughline_api::search::SearchResult>(&answer.body).unwrap()
+    };
+    let green = search("green").await;
+    let excerpts: Vec<_> = green.messages.iter().map(|found| found.excerpt.as_str()).collect();
+    assert_eq!(excerpts, ["The BUTTON is green"], "not what a tool was called");
+    assert_eq!(green.messages[0].task.key, working.key);
+    let chinese = search("%E6%8C%89%E9%92%AE").await;
+    assert_eq!(chinese.messages.len(), 1);
+    assert!(chinese.messages[0].item.is_some());
+    let said = search("go%20on").await;
+    assert!(said.messages[0].input.is_some(), "what a person said: {said:?}");
+    assert_eq!(search("routing").await.tasks[0].title, "Fix routing");
+    assert_eq!(daemon.authed("GET", "/api/v1/search?q=", b"").await.code(), "invalid_query");
+}

@@ -207,6 +207,14 @@ pub enum Ask {
     Mark(RuntimeSessionId, u64),
     /// The outbox, newest first, at most this many.
     Deliveries(usize),
+    /// Events of tasks that contain this text anywhere, newest first; how far back is looked is bounded. Letters of
+    /// the Latin alphabet match in either case.
+    Mentions {
+        /// What to look for.
+        text: String,
+        /// How many at most.
+        limit: usize,
+    },
     /// The newest sequence number.
     Head,
     /// What this store is called: a new one for every new database, so that a cursor of another is refused.
@@ -228,6 +236,8 @@ pub enum Answer {
     Mark(Option<Mark>),
     /// To `Deliveries`.
     Deliveries(Vec<DeliveryRow>),
+    /// To `Mentions`.
+    Events(Vec<Recorded>),
     /// To `Head`.
     Head(Seq),
     /// To `Incarnation`.

@@ -79,7 +79,9 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "model" => &[],
         "api" | "store" | "acp" | "keeper" | "channels" => &["model"],
         "engine" => &["model", "store", "acp", "keeper", "channels"],
-        "server" => &["model", "store", "acp", "keeper", "channels", "engine", "api"],
+        // The built page as bytes: it knows nobody.
+        "web" => &[],
+        "server" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "web"],
         "cli" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server"],
         "testkit" => &["model", "store", "acp", "keeper", "channels", "engine", "api"],
         "xtask" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server", "testkit"],

@@ -11,6 +11,7 @@ use crate::approval::{Approval, ApprovalList, DecideApproval};
 use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
 use crate::diff::TurnDiff;
+use crate::login::LoginLink;
 use crate::message::{SendMessage, SentMessage};
 use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
@@ -61,6 +62,11 @@ impl Client {
     /// Stops the daemon; only over the Unix socket.
     pub async fn stop(&self, stop: StopDaemon) -> Result<Stopping, ClientError> {
         self.json(Call::post("/api/v1/daemon/stop").with_json(&stop)?).await
+    }
+
+    /// A link that lets one browser in, once.
+    pub async fn login_link(&self) -> Result<LoginLink, ClientError> {
+        self.json(Call::post("/api/v1/login-links")).await
     }
 
     /// All projects.

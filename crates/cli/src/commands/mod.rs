@@ -17,6 +17,7 @@ mod export;
 mod fresh;
 mod keep;
 mod note;
+mod open;
 mod project;
 mod reopen;
 mod restore;
@@ -82,6 +83,7 @@ enum Command {
     Agents(agents::Args),
     Route(route::Args),
     Doctor(doctor::Args),
+    Open(open::Args),
     Up(up::Args),
     Down(down::Args),
     Serve(serve::Args),
@@ -161,6 +163,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Project(args) => client(output, |context| project::run(context, args)),
         Command::Agents(args) => client(output, |context| agents::run(context, args)),
         Command::Doctor(args) => client(output, |context| doctor::run(context, args)),
+        Command::Open(args) => client(output, |context| open::run(context, args)),
         Command::Up(args) => client(output, |context| up::run(context, args)),
         Command::Down(args) => client(output, |context| down::run(context, args)),
     }

@@ -182,9 +182,15 @@ fn announce(home: &Home, server: &Server, audience: Audience) -> Outcome {
     tracing::info!(%url, socket = %notice.socket.display(), version = notice.build.version, "listening");
     match audience {
         Audience::Person(output) if output.is_json() => {
-            tell(&json!({ "url": url, "socket": notice.socket, "pid": notice.pid }).to_string());
+            let login = server.first_link();
+            tell(&json!({ "url": url, "socket": notice.socket, "pid": notice.pid, "login": login }).to_string());
         }
-        Audience::Person(_) => tell(&format!("listening on {url}")),
+        Audience::Person(_) => {
+            tell(&format!("listening on {url}"));
+            if let Some(link) = server.first_link() {
+                tell(&format!("open {link} in a browser: it works once, within ten minutes; later `tl open`"));
+            }
+        }
         Audience::Starter => {
             report(&StartReport::Ready { url });
             // The starter goes its way; its pipe must neither break nor stay open.

@@ -10,8 +10,10 @@ mod daemon;
 mod events;
 mod export;
 mod health;
+mod logins;
 mod messages;
 mod projects;
+mod search;
 mod tasks;
 mod timeline;
 mod workspaces;
@@ -54,6 +56,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(blobs::get))
         .routes(routes!(tasks::list))
         .routes(routes!(tasks::get))
+        .routes(routes!(search::search))
         .routes(routes!(tasks::cancel))
         .routes(routes!(tasks::retry))
         .routes(routes!(tasks::close))
@@ -78,10 +81,16 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::openapi))
         .routes(routes!(events::stream))
+        .routes(routes!(events::socket))
+        .routes(routes!(logins::link))
+        .routes(routes!(logins::enter, logins::leave))
+        .routes(routes!(logins::list))
+        .routes(routes!(logins::revoke))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))
         .split_for_parts();
+    name_operations(&mut document);
     describe_errors(&mut document);
     describe_security(&mut document);
     let router = router.method_not_allowed_fallback(wrong_method).fallback(unknown);
@@ -95,6 +104,21 @@ async fn unknown(uri: http::Uri) -> impl IntoResponse {
 async fn wrong_method(method: http::Method, uri: http::Uri) -> impl IntoResponse {
     let detail = format!("{} does not take {method}", uri.path());
     Refusal::new("method_not_allowed", detail, "see /api/v1/openapi.json for all routes")
+}
+
+/// Handlers of different files may have the same name; generators of clients need one per operation.
+fn name_operations(document: &mut utoipa::openapi::OpenApi) {
+    for (path, item) in &mut document.paths.paths {
+        let words: Vec<&str> = path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let name = words.join("_").replace("api_v1_", "");
+        let operations =
+            [("get", &mut item.get), ("put", &mut item.put), ("post", &mut item.post), ("delete", &mut item.delete)];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(format!("{method}_{name}"));
+            }
+        }
+    }
 }
 
 /// Whatever is not described as an answer is a problem document, on every route.
@@ -112,12 +136,16 @@ fn describe_errors(document: &mut utoipa::openapi::OpenApi) {
     }
 }
 
-/// Every route but `/healthz` needs the token, or the Unix socket.
+/// Every route but `/healthz` and the way in needs the token, a login, or the Unix socket.
 fn describe_security(document: &mut utoipa::openapi::OpenApi) {
     let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
     document.components.get_or_insert_default().add_security_scheme("token", scheme);
     document.security = Some(vec![SecurityRequirement::new("token", Vec::<String>::new())]);
-    if let Some(health) = document.paths.paths.get_mut("/healthz").and_then(|item| item.get.as_mut()) {
+    let paths = &mut document.paths.paths;
+    if let Some(health) = paths.get_mut("/healthz").and_then(|item| item.get.as_mut()) {
         health.security = Some(vec![]);
+    }
+    if let Some(enter) = paths.get_mut(crate::login::ENTRANCE).and_then(|item| item.post.as_mut()) {
+        enter.security = Some(vec![]);
     }
 }

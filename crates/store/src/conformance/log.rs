@@ -40,6 +40,24 @@ pub(super) async fn a_committed_batch_is_read_back_as_it_was(site: &dyn Site) {
     assert!(nothing.events.is_empty());
 }
 
+pub(super) async fn what_mentions_a_text_is_found_newest_first(site: &dyn Site) {
+    let (store, mut make) = (site.open().await, Fixture::new(4));
+    let said = [r#"the Button is "green" 100%"#, "把按钮改成绿色", "nothing", "a button again"];
+    let events = said.map(|text| make.message(text)).to_vec();
+    store.commit(appending(make.stream(), 0, events)).await.expect("messages");
+    let person = StreamId::Person(make.id());
+    store.commit(appending(person, 0, vec![make.enrolled("button")])).await.expect("a person");
+    let find = async |text: &str, limit| match store.ask(Ask::Mentions { text: text.into(), limit }).await {
+        Ok(Answer::Events(events)) => events.iter().map(|found| found.seq.0).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(find("button", 9).await, [4, 1], "of tasks alone, in either case");
+    assert_eq!(find("button", 1).await, [4]);
+    assert_eq!(find("按钮", 9).await, [2], "two characters are a word");
+    assert_eq!(find(r#""green" 100%"#, 9).await, [1], "as it was written");
+    assert_eq!(find("b_tton", 9).await, Vec::<u64>::new(), "nothing is a wildcard");
+}
+
 pub(super) async fn an_append_at_the_wrong_version_is_refused(site: &dyn Site) {
     let (store, mut make) = (site.open().await, Fixture::new(2));
     let stream = make.stream();

@@ -52,6 +52,7 @@ cases! {
     log::a_feed_follows_one_stream_or_all,
     log::pages_go_from_the_newest_back,
     log::the_newest_record_of_an_item_is_found,
+    log::what_mentions_a_text_is_found_newest_first,
     log::a_stream_loads_as_a_snapshot_and_a_tail,
     log::a_store_that_is_opened_again_is_the_same,
     lists::tasks_are_listed_by_urgency_then_recency,

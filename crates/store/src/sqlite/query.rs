@@ -28,6 +28,13 @@ pub(super) const TAIL: &str = "SELECT seq, stream, version, at, data FROM events
 pub(super) const DUE: &str =
     "SELECT key, due_at, data FROM effects INDEXED BY effects_due ORDER BY due_at, nr LIMIT ?1";
 
+/// A scan, which its second bound keeps within a second or so: words of two Chinese characters are in no full-text index.
+pub(super) const MENTIONS: &str = "SELECT seq, stream, version, at, data FROM events \
+     WHERE seq > (SELECT coalesce(max(seq), 0) FROM events) - ?2 AND data LIKE ?1 ESCAPE '~' AND substr(stream, 1, 1) = ?3 \
+     ORDER BY seq DESC LIMIT ?4";
+/// How many events back a text is looked for.
+const MENTIONS_WITHIN: i64 = 500_000;
+
 /// All rows of a query, by a prepared statement.
 pub(super) fn rows<T>(
     connection: &Connection,
@@ -207,6 +214,7 @@ pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreE
             "SELECT data FROM outbox ORDER BY at DESC, rowid DESC LIMIT ?1",
             [limit],
         )?),
+        Ask::Mentions { text, limit } => Answer::Events(mentions(connection, &text, limit)?),
         Ask::Head => Answer::Head(Seq(connection
             .prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?
             .query_row([], |row| row.get(0))?)),
@@ -221,6 +229,16 @@ fn decoded<T: DeserializeOwned>(connection: &Connection, sql: &str, params: impl
 
 fn task(connection: &Connection, sql: &str, params: impl Params) -> Result<Option<Box<TaskRow>>, StoreError> {
     Ok(decoded(connection, sql, params)?.pop().map(Box::new))
+}
+
+/// The text is looked for as JSON writes it.
+fn mentions(connection: &Connection, text: &str, limit: usize) -> Result<Vec<Recorded>, StoreError> {
+    let written = serde_json::Value::from(text).to_string();
+    let inner = written.get(1..written.len() - 1).unwrap_or_default();
+    let pattern = format!("%{}%", inner.replace('~', "~~").replace('%', "~%").replace('_', "~_"));
+    let task = stream_key(StreamId::Task(throughline_model::ids::TaskId::from_uuid(Uuid::nil())));
+    let kind = task.get(..1).unwrap_or_default();
+    rows(connection, MENTIONS, params![pattern, MENTIONS_WITHIN, kind, limit], recorded)
 }
 
 fn inbox(connection: &Connection, key: String) -> Result<Option<InboxEntry>, StoreError> {
