@@ -1,0 +1,71 @@
+// What the page asks the daemon, by name. Lists are kept fresh by the event stream (live.tsx), not by polling.
+import { QueryClient, infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api, ask, problemOf } from "./client";
+
+export const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: Infinity,
+      refetchOnWindowFocus: false,
+      networkMode: "always",
+      retry: (count, error) => problemOf(error).status === 0 && count < 20,
+      retryDelay: (count) => Math.min(250 * 2 ** count, 5_000),
+    },
+    mutations: { networkMode: "always" },
+  },
+});
+
+export type Scope = { all: boolean };
+
+export const tasksQuery = ({ all }: Scope) =>
+  infiniteQueryOptions({
+    queryKey: ["tasks", { all }],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      ask(api.GET("/api/v1/tasks", { params: { query: { all, limit: 100, ...(pageParam ? { after: pageParam } : {}) } }, signal })),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+
+export const taskQuery = (key: string) =>
+  queryOptions({
+    queryKey: ["task", key],
+    queryFn: ({ signal }) => ask(api.GET("/api/v1/tasks/{key}", { params: { path: { key } }, signal })),
+  });
+
+export const approvalsQuery = queryOptions({
+  queryKey: ["approvals"],
+  queryFn: ({ signal }) => ask(api.GET("/api/v1/approvals", { params: { query: {} }, signal })),
+});
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects"],
+  queryFn: ({ signal }) => ask(api.GET("/api/v1/projects", { signal })),
+});
+
+export const agentsQuery = queryOptions({
+  queryKey: ["agents"],
+  queryFn: ({ signal }) => ask(api.GET("/api/v1/agents", { signal })),
+});
+
+export const loginsQuery = queryOptions({
+  queryKey: ["logins"],
+  queryFn: ({ signal }) => ask(api.GET("/api/v1/logins", { signal })),
+});
+
+export const versionQuery = queryOptions({
+  queryKey: ["version"],
+  queryFn: ({ signal }) => ask(api.GET("/api/v1/version", { signal })),
+});
+
+export const diffQuery = (key: string, turn: string) =>
+  queryOptions({
+    queryKey: ["diff", key, turn],
+    queryFn: ({ signal }) => ask(api.GET("/api/v1/tasks/{key}/diff", { params: { path: { key }, query: { turn } }, signal })),
+  });
+
+export const searchQuery = (q: string) =>
+  queryOptions({
+    queryKey: ["search", q],
+    queryFn: ({ signal }) => ask(api.GET("/api/v1/search", { params: { query: { q } }, signal })),
+    staleTime: 5_000,
+  });

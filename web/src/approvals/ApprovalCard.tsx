@@ -1,0 +1,76 @@
+// One request to do one exact thing: every character of it, and the answer. A decision binds to the digest of what stands here.
+import { useMutation } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { api, ask, problemOf } from "../api/client";
+import { client } from "../api/queries";
+import type { Approval, EntryOf } from "../api/types";
+import { useSay } from "../i18n";
+import { exact } from "../text/safe";
+import { tell, tellProblem } from "../ui/notice";
+import { Left } from "../ui/time";
+import { RequestView } from "./RequestView";
+
+type Props = { approval: Approval; settled?: EntryOf<"approval_settled"> | undefined; agent: string; onDone?: () => void; autoFocus?: boolean };
+
+export function ApprovalCard({ approval, settled, agent, onDone, autoFocus }: Props) {
+  const say = useSay();
+  const state = settled?.state ?? approval.state;
+  const pending = state === "pending";
+  const title = useId();
+  return (
+    <section className={pending ? "approval pending" : `approval ${state}`} aria-labelledby={title}>
+      <header>
+        <h3 id={title}>
+          {say("approval.asks", { agent })} <span className="what">{exact(approval.request.title)}</span>
+        </h3>
+        {pending ? <Left until={approval.expires_at} /> : <span className={`verdict ${state}`}>{say(`approval.state.${state}`)}</span>}
+      </header>
+      <RequestView approval={approval} />
+      {settled?.reason && <p className="reason">“{exact(settled.reason)}”</p>}
+      {pending && <Answer approval={approval} onDone={onDone} autoFocus={autoFocus ?? false} />}
+    </section>
+  );
+}
+
+function Answer({ approval, onDone, autoFocus }: { approval: Approval; onDone: (() => void) | undefined; autoFocus: boolean }) {
+  const say = useSay();
+  const [reason, setReason] = useState("");
+  const decide = useMutation({
+    mutationFn: (option: string) =>
+      ask(
+        api.POST("/api/v1/approvals/{id}/decision", {
+          params: { path: { id: approval.id } },
+          body: { option, digest: approval.digest, ...(option === "deny" && reason.trim() ? { reason: reason.trim() } : {}) },
+        }),
+      ),
+    onSuccess: () => onDone?.(),
+    onError: (error) => {
+      if (problemOf(error).code === "approval_settled") tell({ text: say("approval.gone") });
+      else tellProblem(error);
+    },
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: ["approvals"] });
+      void client.invalidateQueries({ queryKey: ["task", approval.task.key] });
+    },
+  });
+  return (
+    <div className="answer">
+      <button type="button" className="primary" autoFocus={autoFocus} disabled={decide.isPending} onClick={() => decide.mutate("allow")}>
+        {say("approval.once")}
+      </button>
+      <button type="button" disabled={decide.isPending} onClick={() => decide.mutate("deny")}>
+        {say("approval.deny")}
+      </button>
+      <input
+        type="text"
+        value={reason}
+        placeholder={say("approval.reason")}
+        aria-label={say("approval.reason")}
+        onChange={(event) => setReason(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !event.nativeEvent.isComposing) decide.mutate("deny");
+        }}
+      />
+    </div>
+  );
+}

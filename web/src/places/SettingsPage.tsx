@@ -1,0 +1,92 @@
+// How the page looks and speaks, and which browsers are let in.
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { api, ask } from "../api/client";
+import { client, loginsQuery, versionQuery } from "../api/queries";
+import { chooseLanguage, language, useSay, type Language } from "../i18n";
+import { useCell } from "../ui/cell";
+import { tellProblem } from "../ui/notice";
+import { chooseTheme, theme, THEMES, type Theme } from "../ui/theme";
+import { Clock } from "../ui/time";
+import { Place } from "./Place";
+
+export function SettingsPage() {
+  const say = useSay();
+  const version = useQuery(versionQuery).data;
+  return (
+    <Place title={say("settings.title")}>
+      <div className="form">
+        <label>
+          {say("settings.language")}
+          <select value={useCell(language)} onChange={(event) => chooseLanguage(event.target.value as Language)}>
+            <option value="en">English</option>
+            <option value="zh">中文</option>
+          </select>
+        </label>
+        <label>
+          {say("settings.theme")}
+          <select value={useCell(theme)} onChange={(event) => chooseTheme(event.target.value as Theme)}>
+            {THEMES.map((name) => (
+              <option key={name} value={name}>
+                {say(`settings.theme.${name}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Devices />
+      {!isSecureContext && <p className="quiet">{say("settings.insecure")}</p>}
+      {version && (
+        <p className="quiet">
+          {say("settings.daemon")} {version.version} · {version.home}
+        </p>
+      )}
+    </Place>
+  );
+}
+
+function Devices() {
+  const say = useSay();
+  const logins = useQuery(loginsQuery).data?.logins ?? [];
+  const again = () => void client.invalidateQueries({ queryKey: ["logins"] });
+  const revoke = useMutation({
+    mutationFn: (id: string) => ask(api.DELETE("/api/v1/logins/{id}", { params: { path: { id } } })),
+    onSettled: again,
+    onError: tellProblem,
+  });
+  const link = useMutation({ mutationFn: () => ask(api.POST("/api/v1/login-links", {})), onError: tellProblem });
+  return (
+    <section>
+      <h2>{say("settings.devices")}</h2>
+      <ul className="things">
+        {logins.map((login) => (
+          <li key={login.id}>
+            <strong>{browserName(login.browser)}</strong>
+            {login.current && <span className="good">{say("settings.this")}</span>}
+            <span className="quiet">
+              <Clock at={login.since} />
+            </span>
+            <button type="button" disabled={revoke.isPending} onClick={() => revoke.mutate(login.id)}>
+              {say("settings.revoke")}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <button type="button" onClick={() => link.mutate()}>
+        {say("settings.new_device")}
+      </button>
+      {link.data && (
+        <>
+          <p className="quiet">{say("settings.new_device.hint")}</p>
+          <pre className="code">{link.data.url}</pre>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The two words that a person would use for it. */
+function browserName(agent: string): string {
+  const browser = /(Firefox|Edg|OPR|Chrome|Safari)/.exec(agent)?.[1]?.replace("Edg", "Edge").replace("OPR", "Opera");
+  const system = /(iPhone|iPad|Android|Windows|Mac OS X|Linux)/.exec(agent)?.[1]?.replace("Mac OS X", "macOS");
+  return [browser, system].filter(Boolean).join(" · ") || agent.slice(0, 60) || "?";
+}

@@ -1,0 +1,172 @@
+// The timeline on screen: only the rows in sight are there. It stays at the newest row while somebody reads there, and holds
+// still while somebody reads further up, whatever is added above or below.
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import type { Task } from "../api/types";
+import { useSay } from "../i18n";
+import { useCell } from "../ui/cell";
+import type { OpenTask } from "./open-task";
+import { RowView } from "./RowView";
+import type { Row } from "./timeline";
+import { markSeen, seenUntil } from "./seen";
+
+/** This close to the end counts as reading the newest row. */
+const NEAR_END_PX = 60;
+/** This close to the beginning of what is loaded, more is asked for. */
+const NEAR_START_PX = 1_500;
+
+type Props = { open: OpenTask; task: Task; execution: string | undefined; item: string | undefined };
+
+export function TimelineView({ open, task, execution, item }: Props) {
+  const say = useSay();
+  const { timeline } = open;
+  const version = useSyncExternalStore(timeline.watch, timeline.version);
+  const rows = useMemo(
+    () => (execution ? timeline.rows.filter((row) => !row.execution || row.execution === execution) : timeline.rows.slice()),
+    // The array is the same object while rows are added to it.
+    [timeline, execution, version],
+  );
+  const past = useCell(open.past);
+  const scroller = useRef<HTMLDivElement>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  const stuck = useRef(true);
+  const unread = useUnread(task.id, rows, past !== "opening");
+
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: useCallback((index: number) => rows[index]?.id ?? index, [rows]),
+    estimateSize: useCallback((index: number) => estimate(rows[index]), [rows]),
+    overscan: 6,
+    paddingStart: 48,
+    paddingEnd: 24,
+  });
+
+  const toEnd = useCallback(() => {
+    stuck.current = true;
+    const element = scroller.current;
+    if (element) element.scrollTop = element.scrollHeight;
+  }, []);
+
+  useAnchor(rows, scroller, stuck, virtual.getTotalSize());
+  const toItem = useCallback(
+    (id: string) => {
+      const index = rows.findIndex((row) => row.id === id);
+      if (index < 0) return false;
+      stuck.current = false;
+      virtual.scrollToIndex(index, { align: "start" });
+      return true;
+    },
+    [rows, virtual],
+  );
+  useDeepLink(item, toItem, open, version);
+
+  const onScroll = () => {
+    const element = scroller.current;
+    if (!element) return;
+    const end = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END_PX;
+    stuck.current = end;
+    setAtEnd(end);
+    if (element.scrollTop < NEAR_START_PX) void open.earlier();
+  };
+  // A first page that does not fill the screen cannot be scrolled for more.
+  useEffect(() => {
+    const element = scroller.current;
+    if (element && past === "more" && element.scrollHeight < element.clientHeight + NEAR_START_PX) void open.earlier();
+  }, [past, version, open]);
+  useEffect(() => {
+    if (atEnd && rows.length) markSeen(task.id, rows.at(-1)?.at ?? "");
+  }, [atEnd, rows, task.id]);
+
+  return (
+    <div className="timeline-box">
+      <div className="timeline" ref={scroller} onScroll={onScroll} role="log" aria-label={task.title} aria-live="off" tabIndex={0}>
+        <div className="rows" style={{ height: virtual.getTotalSize() }}>
+          <p className="edge quiet">{past === "complete" ? say("task.beginning") : past === "more" ? "" : say("task.earlier")}</p>
+          {virtual.getVirtualItems().map(({ index, key, start }) => {
+            const row = rows[index];
+            return (
+              row && (
+                <div key={key} ref={virtual.measureElement} data-index={index} className="slot" style={{ transform: `translateY(${start}px)` }}>
+                  {row.id === unread.first && <p className="unread">{say("task.new")}</p>}
+                  <RowView row={row} task={task} timeline={timeline} linked={row.id === item} />
+                </div>
+              )
+            );
+          })}
+        </div>
+      </div>
+      <div className="jumps">
+        {unread.first && unread.above(rows, virtual.range?.startIndex ?? 0) && (
+          <button type="button" onClick={() => toItem(unread.first ?? "")}>
+            ↑ {say("task.jump.new")}
+          </button>
+        )}
+        {!atEnd && (
+          <button type="button" onClick={toEnd}>
+            ↓ {say("task.jump.end")}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Keeps what is read in place: at the end while there, else by how much came above it. */
+function useAnchor(rows: Row[], scroller: React.RefObject<HTMLDivElement | null>, stuck: React.RefObject<boolean>, size: number) {
+  const before = useRef<{ first: string | undefined; size: number }>({ first: undefined, size: 0 });
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const first = rows[0]?.id;
+    const grown = before.current.first !== undefined && first !== before.current.first;
+    if (stuck.current) element.scrollTop = element.scrollHeight;
+    else if (grown) element.scrollTop += size - before.current.size;
+    before.current = { first, size };
+  }, [rows, size, scroller, stuck]);
+}
+
+/** Goes to the item that the address names, asking for earlier pages until it is there. */
+function useDeepLink(item: string | undefined, toItem: (id: string) => boolean, open: OpenTask, version: number) {
+  const reached = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (!item || reached.current === item) return;
+    if (toItem(item)) reached.current = item;
+    else void open.earlier();
+  }, [item, toItem, open, version]);
+}
+
+/** Where somebody left off the last time they were at the end of this task. */
+function useUnread(task: string, rows: Row[], opened: boolean) {
+  const since = useRef<string | undefined>(undefined);
+  since.current ??= seenUntil(task);
+  const first = useMemo(() => {
+    const seen = since.current;
+    if (!opened || !seen) return undefined;
+    const at = rows.findIndex((row) => row.at > seen);
+    // All of it is new, or none: there is nothing to mark.
+    return at > 0 ? rows[at]?.id : undefined;
+  }, [rows, opened]);
+  const above = (rows: Row[], start: number) => {
+    const index = rows.findIndex((row) => row.id === first);
+    return index >= 0 && index < start;
+  };
+  return { first, above };
+}
+
+function estimate(row: Row | undefined): number {
+  switch (row?.entry?.type) {
+    case "message":
+      return 40 + Math.min(row.entry.text.length, 4_000) / 3;
+    case "user_message":
+      return 90;
+    case "tool_call":
+      return 44;
+    case "approval":
+      return 180;
+    case "plan":
+      return 40 + row.entry.entries.length * 26;
+    default:
+      return 36;
+  }
+}
