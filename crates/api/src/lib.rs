@@ -13,6 +13,7 @@ pub mod daemon;
 pub mod diff;
 pub mod event;
 pub mod export;
+pub mod import;
 pub mod login;
 pub mod message;
 pub mod problem;

@@ -205,6 +205,35 @@ pub enum EntryBody {
         /// Which of the four reasons it was.
         reason: StartReason,
     },
+    /// A native session that was begun elsewhere is bound: the next message resumes it.
+    RuntimeSessionImported {
+        /// Which.
+        runtime_session: Uuid,
+        /// For which execution.
+        execution: Uuid,
+        /// The agent's own id of it.
+        native_id: String,
+    },
+    /// A turn from before the import. Its items follow.
+    TurnImported {
+        /// Which.
+        turn: Uuid,
+        /// Of which execution.
+        execution: Uuid,
+        /// When it was said, RFC 3339.
+        said_at: String,
+        /// What the person said.
+        #[serde(flatten)]
+        text: Text,
+    },
+    /// All that can be read from before the import was.
+    PastImported {
+        /// Which runtime session.
+        runtime_session: Uuid,
+        /// Why something is missing, in words, if something is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left_out: Option<String>,
+    },
     /// A new process takes a runtime session on.
     RuntimeSessionResumed {
         /// Which.

@@ -55,13 +55,21 @@ impl TimelineView {
                 self.agents.insert(*execution, agent);
                 paragraph(self.output, &entry.body)
             }
+            EntryBody::TurnImported { text, .. } => {
+                let before = self.output.paint(Style::Faint, "(before the import)");
+                Some(format!("{} {}\n{before}", self.output.paint(Style::Accent, "you:"), safe(&text.text)))
+            }
             EntryBody::AgentNote { about, text, .. } => self.note(about, &text.text),
             body => paragraph(self.output, body),
         };
         if !matches!(entry.body, EntryBody::AgentNote { .. }) {
             self.repeated_note = None;
         }
-        paragraph.map_or_else(String::new, |text| self.dated(&entry.at, &text))
+        let at = match &entry.body {
+            EntryBody::TurnImported { said_at, .. } => said_at,
+            _ => &entry.at,
+        };
+        paragraph.map_or_else(String::new, |text| self.dated(at, &text))
     }
 
     fn dated(&self, at: &str, paragraph: &str) -> String {
@@ -164,6 +172,10 @@ fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
         EntryBody::RuntimeSessionStarted { reason, .. } => {
             format!("a new agent session starts ({reason})")
         }
+        EntryBody::RuntimeSessionImported { native_id, .. } => {
+            format!("the agent's session {} was imported", safe_line(native_id))
+        }
+        EntryBody::PastImported { left_out: Some(why), .. } => format!("not all was imported: {}", safe_line(why)),
         EntryBody::RuntimeSessionResumed { cause, .. } => {
             format!("the agent's session is resumed ({cause})")
         }

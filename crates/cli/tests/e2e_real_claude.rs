@@ -27,6 +27,12 @@ fn settings(place: &Place<'_>) -> Settings {
     Settings { env, ..Settings::default() }
 }
 
+#[test]
+fn a_native_session_goes_on_here() {
+    let program = "@anthropic-ai/claude-agent-sdk-linux-x64/claude";
+    real_agents::imported::a_native_session_goes_on_here(&CLAUDE, program, &["-p", "{}"]);
+}
+
 stories!(CLAUDE =>
     a_follow_up_has_the_context,
     a_yes_runs_the_command,

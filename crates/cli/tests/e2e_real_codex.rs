@@ -40,6 +40,12 @@ stream_max_retries = 1
     }
 }
 
+#[test]
+fn a_native_session_goes_on_here() {
+    let program = "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
+    real_agents::imported::a_native_session_goes_on_here(&CODEX, program, &["exec", "--skip-git-repo-check", "{}"]);
+}
+
 stories!(CODEX =>
     a_follow_up_has_the_context,
     a_yes_runs_the_command,

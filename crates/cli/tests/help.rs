@@ -31,6 +31,7 @@ fn every_command_explains_itself() {
         "switch",
         "note",
         "project",
+        "import",
         "agents",
         "route",
         "doctor",

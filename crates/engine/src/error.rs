@@ -30,6 +30,24 @@ pub enum EngineError {
         /// The names there are.
         known: Vec<String>,
     },
+    /// No native session of an agent that can be imported from has this id.
+    #[error("there is no native session `{id}`")]
+    NoNativeSession {
+        /// The id.
+        id: String,
+    },
+    /// Nothing can be imported from this agent.
+    #[error("sessions of `{agent}` cannot be imported")]
+    NotImportable {
+        /// The agent.
+        agent: String,
+    },
+    /// A task of ours has this native session.
+    #[error("the session belongs to {key}")]
+    NativeSessionTaken {
+        /// The task's key.
+        key: String,
+    },
     /// It is not a folder.
     #[error("`{path}` is not a folder: {why}")]
     BadPath {
@@ -106,6 +124,9 @@ impl EngineError {
             EngineError::Home(error) => error.code(),
             EngineError::NoProject => "project_unknown",
             EngineError::UnknownAgent { .. } => "agent_unknown",
+            EngineError::NoNativeSession { .. } => "native_session_unknown",
+            EngineError::NotImportable { .. } => "not_importable",
+            EngineError::NativeSessionTaken { .. } => "native_session_taken",
             EngineError::BadPath { .. } => "bad_path",
             EngineError::ProjectExists { .. } => "project_exists",
             EngineError::BadProjectName { .. } => "bad_project_name",
@@ -132,6 +153,9 @@ impl EngineError {
             EngineError::UnknownAgent { known, .. } => {
                 format!("known agents: {}; add others in config.toml", known.join(", "))
             }
+            EngineError::NoNativeSession { .. } => "`tl import --list` lists them".into(),
+            EngineError::NotImportable { .. } => "sessions of codex and claude-code can be imported".into(),
+            EngineError::NativeSessionTaken { key } => format!("go on there: tl say --task {key} TEXT"),
             EngineError::BadPath { .. } => "name a folder that exists".into(),
             EngineError::ProjectExists { .. } => "choose another name with --name".into(),
             EngineError::BadProjectName { .. } => "use letters, digits, `-`, `_` and `.`, with --name".into(),

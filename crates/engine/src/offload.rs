@@ -25,7 +25,7 @@ pub(crate) async fn item(store: &dyn Store, mut item: Item) -> Item {
     item
 }
 
-async fn keep(store: &dyn Store, text: &mut Text) {
+pub(crate) async fn keep(store: &dyn Store, text: &mut Text) {
     if let Err(error) = offload(store, text).await {
         tracing::error!(%error, "a long text stays in its event");
     }

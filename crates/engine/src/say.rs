@@ -88,6 +88,9 @@ impl Engine {
         let input: InputId = mint.id();
         tracing::Span::current().record("trace", tracing::field::display(input));
         let received = self.receive(&message, input, &mut mint).await?;
+        if let Some(task) = received.task() {
+            self.open_imported(task).await?;
+        }
         let inbox = message.idempotency.as_ref().zip(inbox_key).map(|(known, key)| InboxEntry {
             key,
             digest: known.digest.clone(),

@@ -109,6 +109,14 @@ impl ConversationId {
     }
 }
 
+impl TaskId {
+    /// A native session becomes one task, however often it is imported.
+    #[must_use]
+    pub fn of_native(agent: &str, native: &str) -> Self {
+        Self::derive(NAMES, &format!("native:{agent}:{native}"))
+    }
+}
+
 impl PersonId {
     /// The person behind an OS user of this home.
     #[must_use]

@@ -25,6 +25,18 @@ pub struct RuntimeSession {
     /// When its process goes while nothing runs.
     #[serde(default)]
     pub parking: Parking,
+    /// How far its past was read, if it was begun elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedPast>,
+}
+
+/// How far the past of an imported session was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedPast {
+    /// So many of its turns are in the record.
+    pub turns: u64,
+    /// There is no more to read.
+    pub whole: bool,
 }
 
 /// When a process goes while nothing runs.

@@ -16,6 +16,7 @@ use throughline_model::conversation::Channel;
 use throughline_model::delivery::DeliveryOutcome;
 use throughline_model::event::Event;
 use throughline_model::execution::Role;
+use throughline_model::ids::TaskId;
 use throughline_model::input::Urgency;
 use throughline_model::item::{FileChange, Item, ItemBody, Note, NoteKind, ToolCall, ToolStatus};
 use throughline_model::person::{Identity, PersonCommand};
@@ -24,7 +25,8 @@ use throughline_model::route::Intent;
 use throughline_model::runtime_session::SettingChange;
 use throughline_model::site::{ChangeKind, ChangePlan, ChangeResult};
 use throughline_model::stream::{StreamId, StreamKind};
-use throughline_model::task::{NativeFate, Report, TaskCommand, TurnAnswer};
+use throughline_model::task::{ImportedTurn, NativeFate, Report, TaskCommand, TurnAnswer};
+use throughline_model::time::Timestamp;
 use throughline_model::turn::StopReason;
 
 const FILE: &str = "tests/golden/events.jsonl";
@@ -34,6 +36,7 @@ fn all_that_can_happen() -> World {
     let mut world = World::new();
     people_and_settings(&mut world);
     let task = work(&mut world);
+    import(&mut world);
     endings(&mut world, task);
     world
 }
@@ -90,6 +93,17 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     world.tell(task, TaskCommand::Withdraw { input: queued }).expect("it waits");
     world.tell(second, TaskCommand::Cancel).expect("it runs or waits");
     task
+}
+
+fn import(world: &mut World) {
+    let task = TaskId::of_native("codex", "01a1e20a");
+    let session = world.mint.id();
+    world.import(task, session);
+    let items = items(world);
+    let turn = ImportedTurn { turn: world.mint.id(), said: "begin".into(), said_at: Timestamp::from_millis(7), items };
+    world.tell(task, TaskCommand::ImportTurns { session, from: 0, turns: vec![turn] }).expect("taken in");
+    let left_out = Some("it is longer than can be read".into());
+    world.tell(task, TaskCommand::FinishImport { session, left_out }).expect("finished");
 }
 
 fn items(world: &mut World) -> Vec<Item> {
@@ -248,6 +262,9 @@ fn the_goldens_cover_every_event_of_the_model() {
         "turn_stop_requested",
         "turn_ended",
         "runtime_session_started",
+        "runtime_session_imported",
+        "turn_imported",
+        "past_imported",
         "runtime_session_resumed",
         "runtime_session_opened",
         "runtime_session_changed",

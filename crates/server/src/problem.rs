@@ -57,11 +57,12 @@ fn status_of(code: &str) -> StatusCode {
         | "empty_message" => StatusCode::BAD_REQUEST,
         "unauthenticated" | "login_code_used" => StatusCode::UNAUTHORIZED,
         "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" => StatusCode::FORBIDDEN,
-        "not_found" => StatusCode::NOT_FOUND,
+        "not_found" | "native_session_unknown" => StatusCode::NOT_FOUND,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
         "upgrade_required" => StatusCode::UPGRADE_REQUIRED,
         "body_timeout" => StatusCode::REQUEST_TIMEOUT,
         "exists"
+        | "native_session_taken"
         | "project_exists"
         | "approval_settled"
         | "stale_epoch"

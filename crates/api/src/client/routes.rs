@@ -11,6 +11,7 @@ use crate::approval::{Approval, ApprovalList, DecideApproval};
 use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
 use crate::diff::TurnDiff;
+use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::LoginLink;
 use crate::message::{SendMessage, SentMessage};
 use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
@@ -181,6 +182,16 @@ impl Client {
     /// Brings the workspace back to a checkpoint.
     pub async fn restore(&self, key: &str, to: &RestoreTo) -> Result<Restored, ClientError> {
         self.json(Call::post(&format!("/api/v1/tasks/{}/restore", escaped(key))).with_json(to)?).await
+    }
+
+    /// Native sessions that can be imported, or were; of this agent, or of all.
+    pub async fn native_sessions(&self, agent: Option<&str>) -> Result<NativeSessionList, ClientError> {
+        self.json(Call::get(&format!("/api/v1/native-sessions{}", query(&[("agent", agent)])))).await
+    }
+
+    /// Makes a native session a task; nothing changes if it is one.
+    pub async fn import(&self, import: &ImportNative) -> Result<ImportedTask, ClientError> {
+        self.json(Call::post("/api/v1/imports").with_json(import)?).await
     }
 
     /// A page of a task's timeline.

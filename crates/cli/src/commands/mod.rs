@@ -15,6 +15,7 @@ mod doctor;
 mod down;
 mod export;
 mod fresh;
+mod import;
 mod keep;
 mod note;
 mod open;
@@ -80,6 +81,7 @@ enum Command {
     Add(add::Args),
     Note(note::Args),
     Project(project::Args),
+    Import(import::Args),
     Agents(agents::Args),
     Route(route::Args),
     Doctor(doctor::Args),
@@ -161,6 +163,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Add(args) => client(output, |context| add::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),
         Command::Project(args) => client(output, |context| project::run(context, args)),
+        Command::Import(args) => client(output, |context| import::run(context, args)),
         Command::Agents(args) => client(output, |context| agents::run(context, args)),
         Command::Doctor(args) => client(output, |context| doctor::run(context, args)),
         Command::Open(args) => client(output, |context| open::run(context, args)),

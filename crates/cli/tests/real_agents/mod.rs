@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start programs and bound how long they wait for them")]
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod imported;
 pub mod lifecycle;
 pub mod processes;
 

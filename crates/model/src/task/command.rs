@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{ApprovalOption, Ask, Verdict};
 use crate::checkpoint::Checkpoint;
+use crate::content::Text;
 use crate::execution::Role;
 use crate::ids::{
     ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TurnId,
@@ -13,6 +14,7 @@ use crate::item::Item;
 use crate::plan::PlanEntry;
 use crate::runtime_session::{Failure, Parking, RuntimeDescription, SettingChange};
 use crate::site::{ChangeKind, ChangePlan, ChangeResult};
+use crate::time::Timestamp;
 use crate::turn::{StopReason, Usage};
 
 /// What a task starts from.
@@ -46,6 +48,35 @@ pub enum TaskCommand {
         person: PersonId,
         /// Where they said so.
         conversation: ConversationId,
+    },
+    /// Make it of a native session that was begun elsewhere.
+    Import {
+        /// What it starts from.
+        seed: TaskSeed,
+        /// Who wants it.
+        person: PersonId,
+        /// Where they said so.
+        conversation: ConversationId,
+        /// The runtime session's id.
+        session: RuntimeSessionId,
+        /// The agent's own id of it.
+        native: String,
+    },
+    /// Take in turns of an imported session's past.
+    ImportTurns {
+        /// Which runtime session.
+        session: RuntimeSessionId,
+        /// How many came before these.
+        from: u64,
+        /// Oldest first.
+        turns: Vec<ImportedTurn>,
+    },
+    /// There is no more to read of it.
+    FinishImport {
+        /// Which runtime session.
+        session: RuntimeSessionId,
+        /// Why something is missing, in words, if something is.
+        left_out: Option<String>,
     },
     /// Give it its key.
     AssignKey {
@@ -189,6 +220,19 @@ pub enum TaskCommand {
         /// What it did.
         report: Report,
     },
+}
+
+/// A turn of an imported session's past.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedTurn {
+    /// The same however often it is read.
+    pub turn: TurnId,
+    /// What the person said.
+    pub said: Text,
+    /// When.
+    pub said_at: Timestamp,
+    /// What followed, in order.
+    pub items: Vec<Item>,
 }
 
 /// What a runtime session's process did.

@@ -21,7 +21,7 @@ impl Draft {
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "only one command makes a task; no other finds one here")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "two commands make a task; no other finds one here")]
 pub(crate) fn decide(
     id: TaskId,
     state: Option<&Task>,
@@ -33,12 +33,17 @@ pub(crate) fn decide(
             TaskCommand::Create { seed, person, conversation } => {
                 Ok(super::lifecycle::create(id, seed, person, conversation))
             }
+            TaskCommand::Import { seed, person, conversation, session, native } => {
+                Ok(super::import::create(id, seed, person, conversation, session, native))
+            }
             _ => Err(Rejection::NotFound { what: "task" }),
         };
     };
     let mut draft = Draft { task: task.clone(), events: vec![], at: now.at, mint: now.mint() };
     match command {
-        TaskCommand::Create { .. } => return Err(Rejection::Exists { what: "the task" }),
+        TaskCommand::Create { .. } | TaskCommand::Import { .. } => return Err(Rejection::Exists { what: "the task" }),
+        TaskCommand::ImportTurns { session, from, turns } => draft.import_turns(session, from, turns)?,
+        TaskCommand::FinishImport { session, left_out } => draft.finish_import(session, left_out)?,
         TaskCommand::AssignKey { key } => draft.emit(TaskEvent::TaskKeyed { key }),
         TaskCommand::Enqueue { queued, execution, urgency } => draft.enqueue(queued, execution, urgency)?,
         TaskCommand::Withdraw { input } => draft.withdraw(input)?,

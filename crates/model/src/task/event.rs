@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{Approval, Settlement};
 use crate::checkpoint::{Checkpoint, CheckpointTree};
+use crate::content::Text;
 use crate::execution::{ExecutionEnd, Role};
 use crate::handoff::Handoff;
 use crate::ids::{
@@ -14,6 +15,7 @@ use crate::item::Item;
 use crate::plan::Plan;
 use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, SettingChange, StartReason};
 use crate::site::{ChangeKind, ChangePlan, ChangeResult};
+use crate::time::Timestamp;
 use crate::turn::{StopWish, TurnOutcome, Usage};
 
 /// What happened to a task.
@@ -179,6 +181,36 @@ pub enum TaskEvent {
         epoch: u64,
         /// Which of the four reasons it was.
         reason: StartReason,
+    },
+    /// A native session that was begun elsewhere is bound, and rests until the next message resumes it.
+    RuntimeSessionImported {
+        /// For which execution.
+        execution: ExecutionId,
+        /// Which.
+        session: RuntimeSessionId,
+        /// The agent's own id of it.
+        native: String,
+    },
+    /// A turn of its past was read. Its items follow.
+    TurnImported {
+        /// For which execution.
+        execution: ExecutionId,
+        /// Which.
+        turn: TurnId,
+        /// What the person said then.
+        said: Text,
+        /// The agent's last words in it, in one line.
+        answered: String,
+        /// When it was said.
+        said_at: Timestamp,
+    },
+    /// All that can be read of its past was.
+    PastImported {
+        /// Which runtime session.
+        session: RuntimeSessionId,
+        /// Why something is missing, in words, if something is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left_out: Option<String>,
     },
     /// A new process takes a runtime session on.
     RuntimeSessionResumed {

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
 
 /// How many characters of what was said a task remembers for lists and briefs.
-const REMEMBERED_CHARS: usize = 500;
+pub(super) const REMEMBERED_CHARS: usize = 500;
 
 pub(crate) fn evolve(state: &mut Option<Box<Task>>, event: &TaskEvent, at: Timestamp) {
     if let TaskEvent::TaskCreated { task, project, conversation, title, goal, root, .. } = event {
@@ -81,6 +81,9 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::TurnStopRequested { .. }
         | TaskEvent::TurnEnded { .. } => apply_turn(task, event, at),
         TaskEvent::RuntimeSessionStarted { .. }
+        | TaskEvent::RuntimeSessionImported { .. }
+        | TaskEvent::TurnImported { .. }
+        | TaskEvent::PastImported { .. }
         | TaskEvent::RuntimeSessionResumed { .. }
         | TaskEvent::RuntimeSessionOpened { .. }
         | TaskEvent::RuntimeSessionChanged { .. }
@@ -157,8 +160,12 @@ fn apply_session(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                     reason: *reason,
                     description: RuntimeDescription::default(),
                     parking: Parking::default(),
+                    imported: None,
                 });
             }
+        }
+        TaskEvent::RuntimeSessionImported { .. } | TaskEvent::TurnImported { .. } | TaskEvent::PastImported { .. } => {
+            super::import::apply(task, event)
         }
         TaskEvent::RuntimeSessionResumed { session, epoch, .. } => with_session(task, *session, |known, _| {
             known.epoch = *epoch;
@@ -200,7 +207,11 @@ fn apply_session(task: &mut Task, event: &TaskEvent, at: Timestamp) {
     }
 }
 
-fn with_session(task: &mut Task, session: RuntimeSessionId, change: impl FnOnce(&mut RuntimeSession, &mut NextStart)) {
+pub(super) fn with_session(
+    task: &mut Task,
+    session: RuntimeSessionId,
+    change: impl FnOnce(&mut RuntimeSession, &mut NextStart),
+) {
     if let Some(execution) = task.execution_of_mut(session)
         && let Some(known) = execution.session.as_mut()
     {

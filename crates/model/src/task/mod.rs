@@ -12,6 +12,7 @@ mod command;
 mod decide;
 mod event;
 mod evolve;
+mod import;
 mod lifecycle;
 mod react;
 mod runtime;
@@ -28,7 +29,7 @@ use crate::site::Site;
 use crate::time::Timestamp;
 use crate::turn::ActiveTurn;
 
-pub use command::{NativeFate, Report, TaskCommand, TaskSeed, TurnAnswer};
+pub use command::{ImportedTurn, NativeFate, Report, TaskCommand, TaskSeed, TurnAnswer};
 pub(crate) use decide::decide;
 pub use event::TaskEvent;
 pub(crate) use evolve::evolve;

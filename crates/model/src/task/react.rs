@@ -68,7 +68,10 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::WorkspaceChangeEnded { change, .. } => {
             vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Change(*change) })]
         }
-        TaskEvent::TaskCreated { .. }
+        TaskEvent::RuntimeSessionImported { .. }
+        | TaskEvent::TurnImported { .. }
+        | TaskEvent::PastImported { .. }
+        | TaskEvent::TaskCreated { .. }
         | TaskEvent::TaskKeyed { .. }
         | TaskEvent::TaskRetitled { .. }
         | TaskEvent::TaskClosed { .. }

@@ -70,6 +70,22 @@ impl World {
         self.send(StreamId::Conversation(conversation), Command::Conversation(open)).expect("a conversation");
     }
 
+    /// A task of a native session of Codex.
+    pub fn import(&mut self, task: TaskId, session: RuntimeSessionId) {
+        let seed = TaskSeed {
+            project: self.project,
+            title: "Begin".into(),
+            goal: "begin".into(),
+            root: "/shop".into(),
+            execution: self.mint.id(),
+            agent: "codex".into(),
+            role: Role::Editor,
+        };
+        let (person, conversation) = (self.person, self.conversation);
+        let import = TaskCommand::Import { seed, person, conversation, session, native: "01a1e20a".into() };
+        self.tell(task, import).expect("a task");
+    }
+
     /// Sends a command and everything that follows from it; all or nothing.
     pub fn send(&mut self, to: StreamId, command: Command) -> Result<Vec<Event>, Rejection> {
         let mut states = self.states.clone();

@@ -74,6 +74,9 @@ impl Markdown {
         let name = |person: &Uuid| names.get(person).map_or_else(|| "somebody".to_owned(), |name| line(name));
         match &entry.body {
             EntryBody::UserMessage(message) => user_message(at, &name(&message.person), message),
+            EntryBody::TurnImported { said_at, text, .. } => {
+                format!("### before the import · {said_at}\n\n{}\n", quoted(&text.text))
+            }
             EntryBody::Message(message) => self.message(at, message),
             EntryBody::Thought { item, text } => {
                 format!("**{}** thinks, {at}\n\n{}\n", self.agent(item.execution), quoted(&text.text))
@@ -194,6 +197,8 @@ fn aside(body: &EntryBody) -> Option<String> {
         EntryBody::TurnStopping { wish, .. } => format!("is to stop ({})", line(wish)),
         EntryBody::InputWithdrawn { .. } => "the message was taken back".to_owned(),
         EntryBody::RuntimeSessionStarted { reason, .. } => format!("a new agent session starts ({reason})"),
+        EntryBody::RuntimeSessionImported { native_id, .. } => format!("imported: session {}", line(native_id)),
+        EntryBody::PastImported { left_out: Some(why), .. } => format!("not all was imported: {}", line(why)),
         EntryBody::RuntimeSessionResumed { cause, .. } => format!("the agent's session is resumed ({cause})"),
         EntryBody::RuntimeSessionReattached { .. } => "a new daemon goes on with the running turn".to_owned(),
         EntryBody::RuntimeSessionLost { cause, .. } => format!("the agent's session is lost: {}", line(cause)),

@@ -184,6 +184,7 @@ async fn fill(app: &Shared, body: &mut EntryBody) -> Result<(), EngineError> {
             })
             .collect(),
         EntryBody::Message(message) => vec![&mut message.text],
+        EntryBody::TurnImported { text, .. } => vec![text],
         EntryBody::ToolCall(call) => call.output.iter_mut().collect(),
         _ => vec![],
     };

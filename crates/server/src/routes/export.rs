@@ -36,6 +36,8 @@ pub(super) async fn get(
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
+    app.engine.open_imported(row.id).await?;
+    let row = app.row(&row.id.to_string()).await?;
     let until = app.head().await?;
     let (sink, kind) = match query.format {
         ExportFormat::Md => (Sink::markdown(tasks::whole(&app, &row).await?), "text/markdown; charset=utf-8"),

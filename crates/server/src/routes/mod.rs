@@ -10,6 +10,7 @@ mod daemon;
 mod events;
 mod export;
 mod health;
+mod imports;
 mod logins;
 mod messages;
 mod projects;
@@ -70,6 +71,8 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(export::get))
         .routes(routes!(workspaces::turns))
         .routes(routes!(workspaces::preview_restore, workspaces::restore))
+        .routes(routes!(imports::list))
+        .routes(routes!(imports::import))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::get))
         .routes(routes!(approvals::decide))

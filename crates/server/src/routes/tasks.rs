@@ -89,6 +89,8 @@ pub(super) async fn get(
     Path(key): Path<String>,
 ) -> Result<axum::Json<Task>, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
+    app.engine.open_imported(row.id).await?;
+    let row = app.row(&row.id.to_string()).await?;
     whole(&app, &row).await.map(axum::Json)
 }
 

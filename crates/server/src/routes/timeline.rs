@@ -37,6 +37,7 @@ pub(super) async fn get(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<TimelinePage>, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
+    app.engine.open_imported(row.id).await?;
     let before = match &query.before {
         Some(cursor) => Some(app.place(cursor).await?),
         None => None,

@@ -69,6 +69,9 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::TurnStarted { .. }
         | TaskEvent::TurnStopRequested { .. }
         | TaskEvent::TurnEnded { .. } => turn_body(event),
+        TaskEvent::RuntimeSessionImported { .. } | TaskEvent::TurnImported { .. } | TaskEvent::PastImported { .. } => {
+            import_body(event)
+        }
         TaskEvent::RuntimeSessionStarted { .. }
         | TaskEvent::RuntimeSessionResumed { .. }
         | TaskEvent::RuntimeSessionReattached { .. }
@@ -130,6 +133,27 @@ fn lifecycle_body(event: &TaskEvent) -> EntryBody {
         },
         TaskEvent::CheckpointTaken { checkpoint } => super::diff::checkpoint(checkpoint),
         // The other kinds have a function of their own.
+        _ => EntryBody::Unknown,
+    }
+}
+
+fn import_body(event: &TaskEvent) -> EntryBody {
+    match event {
+        TaskEvent::RuntimeSessionImported { execution, session, native } => EntryBody::RuntimeSessionImported {
+            runtime_session: session.uuid(),
+            execution: execution.uuid(),
+            native_id: native.clone(),
+        },
+        TaskEvent::TurnImported { execution, turn, said, said_at, .. } => EntryBody::TurnImported {
+            turn: turn.uuid(),
+            execution: execution.uuid(),
+            said_at: moment(*said_at),
+            text: super::text(said),
+        },
+        TaskEvent::PastImported { session, left_out } => {
+            EntryBody::PastImported { runtime_session: session.uuid(), left_out: left_out.clone() }
+        }
+        // Only imports come here.
         _ => EntryBody::Unknown,
     }
 }
