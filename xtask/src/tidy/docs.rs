@@ -37,6 +37,7 @@ const VOCABULARY: &[&str] = &[
     "activity",
     "workspace lease",
     "workspace change",
+    "native session",
     "keeper",
     "epoch",
     "spool",
