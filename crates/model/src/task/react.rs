@@ -10,6 +10,7 @@ use crate::delivery::{Delivery, PushReason};
 use crate::effect::{Effect, Process};
 use crate::ids::{ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, RuntimeSessionId, TurnId, WorkspaceId};
 use crate::present::{self, Locale};
+use crate::runtime_session::RuntimeDescription;
 use crate::site::ChangeKind;
 use crate::stream::StreamId;
 use crate::time::Timestamp;
@@ -55,13 +56,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         }
         TaskEvent::ApprovalSettled { approval, settlement } => settled(before, after, *approval, settlement),
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model),
-        TaskEvent::RuntimeSessionOpened { session, description, .. } => {
-            // Some agents forget the model when they take a session up again, and a new session never knew it.
-            let execution = after.execution_of(*session);
-            let chosen = execution.and_then(|execution| Some((execution.id, execution.model.clone()?)));
-            let other = chosen.filter(|(_, model)| description.model.as_ref() != Some(model));
-            other.map(|(execution, model)| set_model(after, execution, &model)).unwrap_or_default()
-        }
+        TaskEvent::RuntimeSessionOpened { session, description, .. } => apply_model(after, *session, description),
         TaskEvent::WorkspaceChangeBegun { change, kind, .. } => {
             vec![seize(after, *change, kind), Effect::ChangeWorkspace { task: after.id, change: *change }]
         }
@@ -231,6 +226,14 @@ fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Set
         option: option.map(|option| option.id.clone()),
     });
     effects
+}
+
+/// Some agents forget the model when they take a session up again, and a new session never knew it.
+fn apply_model(task: &Task, session: RuntimeSessionId, description: &RuntimeDescription) -> Vec<Effect> {
+    let execution = task.execution_of(session);
+    let chosen = execution.and_then(|execution| Some((execution.id, execution.model.clone()?)));
+    let other = chosen.filter(|(_, model)| description.model.as_ref() != Some(model));
+    other.map(|(execution, model)| set_model(task, execution, &model)).unwrap_or_default()
 }
 
 fn set_model(task: &Task, execution: crate::ids::ExecutionId, model: &str) -> Vec<Effect> {
