@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::approval::Approval;
+use crate::message::Reply;
 use crate::task::TaskSummary;
 
 /// Who answers.
@@ -42,6 +43,9 @@ pub struct Status {
     pub resting: Vec<TaskSummary>,
     /// What nobody has decided.
     pub approvals: Vec<Approval>,
+    /// The same in words, with links to the events that they rest on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Reply>,
     /// How many projects there are.
     pub projects: usize,
     /// Follow the event stream from here and nothing is missed.

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod approval;
+pub mod card;
 pub mod client;
 pub mod content;
 pub mod daemon;
@@ -16,6 +17,7 @@ pub mod export;
 pub mod import;
 pub mod login;
 pub mod message;
+pub mod person;
 pub mod problem;
 pub mod project;
 pub mod search;

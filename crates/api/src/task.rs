@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::approval::Approval;
+use crate::card::Card;
 use crate::content::ContentBlock;
 use crate::project::ProjectRef;
 use crate::timeline::{PlanEntry, Usage};
@@ -33,14 +34,29 @@ pub struct TaskSummary {
     pub lifecycle: Lifecycle,
     /// The derived axis of its state.
     pub activity: Activity,
-    /// One line about it.
+    /// Both axes in a few words, in the caller's language.
+    #[serde(default)]
+    pub state: String,
+    /// One line about it, in the caller's language.
     pub glance: String,
     /// The primary execution's agent.
     pub agent: String,
     /// The last words of an agent.
     pub last_said: String,
+    /// How far its plan is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
     /// When something happened to it last, RFC 3339.
     pub updated_at: String,
+}
+
+/// How far a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Progress {
+    /// Steps that are done.
+    pub done: usize,
+    /// Steps in all.
+    pub total: usize,
 }
 
 /// A task with all that is under it.
@@ -57,10 +73,16 @@ pub struct Task {
     pub executions: Vec<Execution>,
     /// The plan as it stands.
     pub plan: Vec<PlanEntry>,
+    /// Which version of the plan that is; zero if there is none.
+    #[serde(default)]
+    pub plan_version: u32,
     /// What was pinned.
     pub notes: Vec<String>,
     /// What nobody has decided.
     pub approvals: Vec<Approval>,
+    /// What to show of it where there is little room, in the caller's language.
+    #[serde(default)]
+    pub card: Card,
 }
 
 /// A page of tasks.

@@ -11,6 +11,7 @@ use throughline_api::approval::{Approval, DecideApproval};
 use throughline_api::event::{Frame, LiveText};
 use throughline_api::task::{TaskRef, TurnEnd, TurnOutcome};
 use throughline_api::timeline::{EntryBody, TimelineEntry};
+use throughline_model::present::Locale;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -54,7 +55,8 @@ enum Next {
 
 /// Shows a turn until it ends or needs someone.
 pub(crate) async fn follow(context: &Context, aim: Aim, mut interrupt: Interrupt) -> Outcome {
-    let mut following = Following::new(context, aim);
+    let locale = context.locale().await?;
+    let mut following = Following::new(context, locale, aim);
     loop {
         let next = tokio::select! {
             next = following.step() => next?,
@@ -91,8 +93,8 @@ struct Following<'a> {
 }
 
 impl<'a> Following<'a> {
-    fn new(context: &'a Context, aim: Aim) -> Self {
-        let mut view = TurnView::new(context.output);
+    fn new(context: &'a Context, locale: Locale, aim: Aim) -> Self {
+        let mut view = TurnView::new(context.output, locale);
         if let Some(turn) = aim.turn {
             view.begin(turn);
         }

@@ -14,6 +14,7 @@ mod failure;
 mod follow;
 mod home;
 mod interrupt;
+mod language;
 mod logging;
 mod message_content;
 mod moment;

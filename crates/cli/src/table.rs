@@ -54,7 +54,7 @@ pub(crate) fn table(output: Output, rows: &[Vec<Cell>]) -> String {
 }
 
 /// How many columns of a terminal a text takes, nearly.
-fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.chars()
         .map(|letter| match u32::from(letter) {
             0x1100..=0x115f

@@ -8,8 +8,11 @@ use std::collections::HashMap;
 
 use throughline_api::content::ContentBlock;
 use throughline_api::diff::ChangedFile;
-use throughline_api::task::Task;
+use throughline_api::task::{ResumeCause, Role, StartReason, Task};
 use throughline_api::timeline::{EntryBody, PlanEntry, TimelineEntry, ToolCall, ToolStatus, UserMessage};
+use throughline_model::checkpoint;
+use throughline_model::present::Locale;
+use throughline_model::present::card::changed_file;
 use uuid::Uuid;
 
 use crate::approval_view;
@@ -24,6 +27,7 @@ const OUTPUT_LINES: usize = 20;
 /// What was shown so far, as far as the next entry depends on it.
 pub(crate) struct TimelineView {
     output: Output,
+    locale: Locale,
     /// Who is who, by execution.
     agents: HashMap<Uuid, String>,
     plan: Vec<PlanEntry>,
@@ -33,34 +37,36 @@ pub(crate) struct TimelineView {
 
 impl TimelineView {
     /// Nothing shown yet.
-    pub(crate) fn new(output: Output, task: &Task) -> Self {
+    pub(crate) fn new(output: Output, locale: Locale, task: &Task) -> Self {
         let name =
             |execution: &throughline_api::task::Execution| (execution.id, safe_line(&execution.agent).into_owned());
         let agents = task.executions.iter().map(name).collect();
-        Self { output, agents, plan: Vec::new(), repeated_note: None }
+        Self { output, locale, agents, plan: Vec::new(), repeated_note: None }
     }
 
     /// One entry; empty if it says nothing to a person.
     pub(crate) fn entry(&mut self, entry: &TimelineEntry) -> String {
         let paragraph = match &entry.body {
-            EntryBody::Plan { entries, .. } => self.plan(entries),
+            EntryBody::Plan { version, entries } => self.plan(*version, entries),
             EntryBody::Message(message) => {
                 let agent = self.agent(message.item.execution);
-                let verb = if message.question { " asks" } else { "" };
-                let cut = message.text.blob.as_ref().map(|blob| format!("\n… cut here: it has {} bytes", blob.bytes));
-                Some(format!("{agent}{verb}: {}{}", safe(&message.text.text), cut.unwrap_or_default()))
+                let who = if message.question { self.locale.agent_asks(agent) } else { agent };
+                let cut = message.text.blob.as_ref().map(|blob| format!("\n{}", self.locale.cut_here(blob.bytes)));
+                let said = safe(&message.text.text);
+                Some(self.locale.because(who, format_args!("{said}{}", cut.unwrap_or_default())))
             }
             EntryBody::ExecutionAdded { execution, agent, .. } => {
                 let agent = safe_line(agent).into_owned();
                 self.agents.insert(*execution, agent);
-                paragraph(self.output, &entry.body)
+                paragraph(self.output, self.locale, &entry.body)
             }
             EntryBody::TurnImported { text, .. } => {
-                let before = self.output.paint(Style::Faint, "(before the import)");
-                Some(format!("{} {}\n{before}", self.output.paint(Style::Accent, "you:"), safe(&text.text)))
+                let before = self.output.paint(Style::Faint, &self.locale.before_import());
+                let you = self.output.paint(Style::Accent, &self.locale.you());
+                Some(self.locale.because(you, format_args!("{}\n{before}", safe(&text.text))))
             }
             EntryBody::AgentNote { about, text, .. } => self.note(about, &text.text),
-            body => paragraph(self.output, body),
+            body => paragraph(self.output, self.locale, body),
         };
         if !matches!(entry.body, EntryBody::AgentNote { .. }) {
             self.repeated_note = None;
@@ -102,125 +108,144 @@ impl TimelineView {
         };
         let shown = match times {
             1 => Some(note.clone()),
-            2 => Some("… and the same again".to_owned()),
+            2 => Some(self.locale.same_again()),
             _ => None,
         };
         self.repeated_note = Some((note, times));
         shown.map(|text| self.output.paint(Style::Faint, &text))
     }
 
-    fn plan(&mut self, entries: &[PlanEntry]) -> Option<String> {
+    fn plan(&mut self, version: u32, entries: &[PlanEntry]) -> Option<String> {
         let known = std::mem::replace(&mut self.plan, entries.to_vec());
         let changed = entries.iter().enumerate().filter(|(at, entry)| known.get(*at) != Some(*entry));
         let lines: Vec<String> = changed.map(|(_, entry)| plan_line(entry)).collect();
-        (!lines.is_empty()).then(|| format!("plan: {}", lines.join("\n      ")))
+        (!lines.is_empty()).then(|| format!("{}\n  {}", self.locale.plan_version(version), lines.join("\n  ")))
     }
 }
 
-fn paragraph(output: Output, body: &EntryBody) -> Option<String> {
+fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String> {
     let faint = |text: String| output.paint(Style::Faint, &text);
     Some(match body {
         EntryBody::TaskCreated { title, root, .. } => {
-            format!("{} {}", output.paint(Style::Strong, &safe_line(title)), faint(format!("in {}", safe_line(root))))
+            locale.made_in(output.paint(Style::Strong, &safe_line(title)), faint(safe_line(root).into_owned()))
         }
-        EntryBody::TaskRetitled { title } => faint(format!("is now called {}", safe_line(title))),
-        EntryBody::TaskClosed { .. } => faint("closed".to_owned()),
-        EntryBody::TaskReopened {} => faint("reopened".to_owned()),
-        EntryBody::NotePinned { text, .. } => format!("note: {}", safe(text)),
-        EntryBody::UserMessage(message) => user_message(output, message),
-        EntryBody::InputWithdrawn { .. } => faint("the message was taken back".to_owned()),
-        EntryBody::Thought { text, .. } => faint(format!("thinks: {}", safe(&text.text))),
-        EntryBody::ToolCall(call) => tool_call(output, call),
+        EntryBody::TaskRetitled { title } => faint(locale.now_called(safe_line(title))),
+        EntryBody::TaskClosed { .. } => faint(locale.closed()),
+        EntryBody::TaskReopened {} => faint(locale.reopened()),
+        EntryBody::NotePinned { text, .. } => locale.note_pinned(safe(text)),
+        EntryBody::UserMessage(message) => user_message(output, locale, message),
+        EntryBody::InputWithdrawn { .. } => faint(locale.taken_back()),
+        EntryBody::Thought { text, .. } => faint(locale.thinks(safe(&text.text))),
+        EntryBody::ToolCall(call) => tool_call(output, locale, call),
         EntryBody::Approval { approval } => approval_view::request(output, approval),
         EntryBody::ApprovalSettled { state, reason, .. } => {
             let word = serde_json::to_value(state).ok();
-            let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("settled");
+            let word = locale.settled(word.as_ref().and_then(|word| word.as_str()).unwrap_or("settled"));
             match reason {
-                Some(reason) => faint(format!("{word}: {}", safe_line(reason))),
-                None => faint(word.to_owned()),
+                Some(reason) => faint(locale.because(word, safe_line(reason))),
+                None => faint(word),
             }
         }
-        EntryBody::TurnHeld { behind, .. } => faint(format!("waits for {}", safe_line(behind))),
-        EntryBody::TurnStopping { wish, .. } => faint(format!("is to stop ({})", safe_line(wish))),
-        EntryBody::TurnEnded { end, .. } => faint(end_line(end)),
-        other => return session_paragraph(output, other),
+        EntryBody::TurnHeld { behind, .. } => faint(locale.held_behind(safe_line(behind))),
+        EntryBody::TurnStopping { .. } => faint(locale.to_stop()),
+        EntryBody::TurnEnded { end, .. } => faint(end_line(locale, end)),
+        other => return session_paragraph(output, locale, other),
     })
 }
 
 /// What a turn changed, a file a line.
-pub(crate) fn changed_files(files: &[ChangedFile]) -> String {
+pub(crate) fn changed_files(locale: Locale, files: &[ChangedFile]) -> String {
     let line = |file: &ChangedFile| {
-        let lines = format!("+{} −{}", file.added, file.removed);
-        format!("{} {} ({lines})", file.change.replace('_', " "), safe_line(&file.path))
+        let file = checkpoint::ChangedFile {
+            path: file.path.clone(),
+            change: file.change.clone(),
+            added: file.added,
+            removed: file.removed,
+        };
+        changed_file(locale, &file)
     };
     let lines: Vec<String> = files.iter().map(line).collect();
     lines.join("\n")
 }
 
 /// What is being done to the workspace itself.
-fn change_line(what: &str, side: Option<&str>) -> String {
+fn change_line(locale: Locale, what: &str, side: Option<&str>) -> String {
     match (what, side) {
-        ("restore", Some(side)) => format!("the workspace is restored as it was {} a turn", safe_line(side)),
-        ("restore", None) => "the workspace is restored as it was before the last change".to_owned(),
-        (other, _) => format!("the workspace changes: {}", safe_line(other)),
+        ("restore", Some("before")) => locale.restored_before(),
+        ("restore", Some(_)) => locale.restored_after(),
+        ("restore", None) => locale.restored_back(),
+        (other, _) => locale.workspace_changes(safe_line(other)),
+    }
+}
+
+/// Why a new session started, in words.
+fn started(locale: Locale, reason: StartReason) -> String {
+    match reason {
+        StartReason::FirstUse | StartReason::Unknown => locale.session_first(),
+        StartReason::Requested => locale.session_requested(),
+        StartReason::Changed => locale.session_changed(),
+        StartReason::Lost => locale.session_rebuilt(),
+    }
+}
+
+/// Why a session was taken up again, in words.
+pub(crate) fn taken_up(locale: Locale, cause: ResumeCause) -> String {
+    match cause {
+        ResumeCause::Parked | ResumeCause::Unknown => locale.session_resumed(),
+        ResumeCause::ProcessDied => locale.session_revived(),
+    }
+}
+
+fn role_word(locale: Locale, role: Role) -> String {
+    match role {
+        Role::Editor => locale.role_editor(),
+        Role::Reviewer => locale.role_reviewer(),
+        Role::Tester => locale.role_tester(),
+        Role::Researcher => locale.role_researcher(),
     }
 }
 
 /// What happens to executions and runtime sessions.
-fn session_paragraph(output: Output, body: &EntryBody) -> Option<String> {
+fn session_paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String> {
     let text = match body {
-        EntryBody::RuntimeSessionStarted { reason, .. } => {
-            format!("a new agent session starts ({reason})")
-        }
-        EntryBody::RuntimeSessionImported { native_id, .. } => {
-            format!("the agent's session {} was imported", safe_line(native_id))
-        }
-        EntryBody::PastImported { left_out: Some(why), .. } => format!("not all was imported: {}", safe_line(why)),
-        EntryBody::RuntimeSessionResumed { cause, .. } => {
-            format!("the agent's session is resumed ({cause})")
-        }
+        EntryBody::RuntimeSessionStarted { reason, .. } => started(locale, *reason),
+        EntryBody::RuntimeSessionResumed { cause, .. } => taken_up(locale, *cause),
+        EntryBody::RuntimeSessionImported { native_id, .. } => locale.session_imported(safe_line(native_id)),
+        EntryBody::PastImported { left_out: Some(why), .. } => locale.not_all_imported(safe_line(why)),
         EntryBody::CheckpointTaken { left_out: Some(why), side, .. } if side == "after" => {
-            format!("no checkpoint: {}", safe_line(why))
+            locale.no_checkpoint(safe_line(why))
         }
-        EntryBody::CheckpointTaken { changed, .. } if !changed.is_empty() => changed_files(changed),
-        EntryBody::WorkspaceChangeBegun { what, side, .. } => change_line(what, side.as_deref()),
-        EntryBody::WorkspaceChangePlanned { changed, .. } if changed.is_empty() => "nothing changes".to_owned(),
-        EntryBody::WorkspaceChangePlanned { changed, .. } => changed_files(changed),
-        EntryBody::WorkspaceChangeEnded { failure: Some(why), .. } => format!("it did not work: {}", safe_line(why)),
+        EntryBody::CheckpointTaken { changed, .. } if !changed.is_empty() => changed_files(locale, changed),
+        EntryBody::WorkspaceChangeBegun { what, side, .. } => change_line(locale, what, side.as_deref()),
+        EntryBody::WorkspaceChangePlanned { changed, .. } if changed.is_empty() => locale.nothing_changes(),
+        EntryBody::WorkspaceChangePlanned { changed, .. } => changed_files(locale, changed),
+        EntryBody::WorkspaceChangeEnded { failure: Some(why), .. } => locale.did_not_work(safe_line(why)),
         EntryBody::WorkspaceChangeEnded { kept, .. } if !kept.is_empty() => {
-            let line = |kept: &String| format!("left as it is: {}", safe_line(kept));
+            let line = |kept: &String| locale.left_as_it_is(safe_line(kept));
             kept.iter().map(line).collect::<Vec<_>>().join("\n")
         }
-        EntryBody::RuntimeSessionReattached { .. } => "a new daemon goes on with the running turn".to_owned(),
-        EntryBody::TurnStalled { silent_secs, .. } => {
-            format!("the agent has not been heard of for {} min; tl cancel stops it", silent_secs.div_ceil(60))
-        }
-        EntryBody::RuntimeSessionParked { cause, .. } => {
-            format!("the agent's session is parked: {}", safe_line(cause))
-        }
-        EntryBody::RuntimeSessionLost { cause, .. } => {
-            format!("the agent's session is lost: {}", safe_line(cause))
-        }
-        EntryBody::RuntimeSessionClosed { .. } => "the agent's session is closed".to_owned(),
+        EntryBody::RuntimeSessionReattached { .. } => locale.session_reattached(),
+        EntryBody::TurnStalled { silent_secs, .. } => locale.stalled(silent_secs.div_ceil(60)),
+        EntryBody::RuntimeSessionParked { cause, .. } => locale.session_parked(safe_line(cause)),
+        EntryBody::RuntimeSessionLost { cause, .. } => locale.session_lost(safe_line(cause)),
+        EntryBody::RuntimeSessionClosed { .. } => locale.session_closed(),
         EntryBody::ExecutionAdded { agent, role, primary: false, .. } => {
-            format!("{} joins as {}", safe_line(agent), role.word())
+            locale.joins(safe_line(agent), role_word(locale, *role))
         }
-        EntryBody::ExecutionEnded { end, .. } => format!("an execution ended: {}", safe_line(end)),
-        EntryBody::ModelChosen { model, .. } => format!("the model is to be {}", safe_line(model)),
-        EntryBody::HandoffPrepared { text, .. } => {
-            format!("a brief is ready: {}", safe_glance(text, 80))
-        }
+        EntryBody::ExecutionEnded { end, .. } => locale.execution_ended(safe_line(end)),
+        EntryBody::ModelChosen { model, .. } => locale.model_chosen(safe_line(model)),
+        EntryBody::HandoffPrepared { text, .. } => locale.brief_ready(safe_glance(text, 80)),
         _ => return None,
     };
     Some(output.paint(Style::Faint, &text))
 }
 
-fn user_message(output: Output, message: &UserMessage) -> String {
-    let mut text = format!("{} {}", output.paint(Style::Accent, "you:"), safe(&words(&message.content)));
+fn user_message(output: Output, locale: Locale, message: &UserMessage) -> String {
+    let mut text = locale.because(output.paint(Style::Accent, &locale.you()), safe(&words(&message.content)));
     if let Some(decision) = &message.decision {
         let why = decision.evidence.first().map_or("", String::as_str);
-        let intent = decision.aim.intent.replace('_', " ");
-        let line = format!("\n→ {}: {}", safe_line(&intent), safe_line(why));
+        let line = locale.decided_so(locale.intent(&decision.aim.intent), safe_line(why));
+        text.push('\n');
         text.push_str(&output.paint(Style::Faint, &line));
     }
     text
@@ -241,7 +266,7 @@ pub(crate) fn words(content: &[ContentBlock]) -> String {
     words.join("\n")
 }
 
-fn tool_call(output: Output, call: &ToolCall) -> String {
+fn tool_call(output: Output, locale: Locale, call: &ToolCall) -> String {
     let mark = match call.status {
         ToolStatus::Completed => output.paint(Style::Good, "✓"),
         ToolStatus::Failed => output.paint(Style::Bad, "✗"),
@@ -249,8 +274,9 @@ fn tool_call(output: Output, call: &ToolCall) -> String {
     };
     let mut text = format!("{mark} {}", safe_line(&call.title));
     for change in &call.changes {
-        let verb = if change.before.is_some() { "changed" } else { "new" };
-        text.push_str(&format!("\n  {verb} {}", safe_line(&change.path)));
+        let path = safe_line(&change.path);
+        let line = if change.before.is_some() { locale.file_changed(path) } else { locale.file_new(path) };
+        text.push_str(&format!("\n  {line}"));
     }
     if let Some(result) = &call.output {
         let lines: Vec<&str> = result.text.trim_end().lines().collect();
@@ -259,7 +285,7 @@ fn tool_call(output: Output, call: &ToolCall) -> String {
             text.push_str(&format!("\n  {line}"));
         }
         if lines.len() > OUTPUT_LINES {
-            text.push_str(&format!("\n  … {} more lines", lines.len() - OUTPUT_LINES));
+            text.push_str(&format!("\n  {}", locale.more_lines((lines.len() - OUTPUT_LINES) as u64)));
         }
     }
     text

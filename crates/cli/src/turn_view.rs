@@ -5,16 +5,16 @@
 //! tasks show nothing.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use throughline_api::event::{LiveKind, LiveText};
 use throughline_api::task::{TurnEnd, TurnOutcome};
 use throughline_api::timeline::{EntryBody, PlanEntry, ToolCall, ToolStatus};
+use throughline_model::present::Locale;
 use uuid::Uuid;
 
-use crate::moment::took;
 use crate::output::{Output, Style};
 use crate::safe_text::{safe, safe_line, safe_output};
+use crate::timeline_view::taken_up;
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 5;
@@ -22,6 +22,7 @@ const OUTPUT_LINES: usize = 5;
 /// What has been shown of a turn.
 pub(crate) struct TurnView {
     output: Output,
+    locale: Locale,
     /// The turn, once the input became one.
     turn: Option<Uuid>,
     /// Bytes shown, by item.
@@ -35,8 +36,16 @@ pub(crate) struct TurnView {
 
 impl TurnView {
     /// Nothing shown yet.
-    pub(crate) fn new(output: Output) -> Self {
-        Self { output, turn: None, shown: HashMap::new(), tools: HashMap::new(), plan: Vec::new(), mid_line: false }
+    pub(crate) fn new(output: Output, locale: Locale) -> Self {
+        Self {
+            output,
+            locale,
+            turn: None,
+            shown: HashMap::new(),
+            tools: HashMap::new(),
+            plan: Vec::new(),
+            mid_line: false,
+        }
     }
 
     /// The input became this turn.
@@ -74,7 +83,7 @@ impl TurnView {
                 if let Some(blob) = &message.text.blob
                     && self.shown.get(&item).is_none_or(|shown| (*shown as u64) < blob.bytes)
                 {
-                    text.push_str(&self.faint(&format!("… cut here: it has {} bytes", blob.bytes)));
+                    text.push_str(&self.faint(&self.locale.cut_here(blob.bytes)));
                 }
                 text
             }
@@ -82,17 +91,13 @@ impl TurnView {
             EntryBody::AgentNote { item, text, .. } if self.is_ours(item.turn) => self.faint(&safe_line(&text.text)),
             EntryBody::Plan { entries, .. } if self.turn.is_some() => self.plan(entries),
             EntryBody::TurnHeld { turn, behind } if self.is_ours(Some(*turn)) => {
-                self.faint(&format!("waits for {}", safe_line(behind)))
+                self.faint(&self.locale.held_behind(safe_line(behind)))
             }
             EntryBody::RuntimeSessionResumed { cause, .. } if self.turn.is_some() => {
-                let why = match cause {
-                    throughline_api::task::ResumeCause::ProcessDied => "its process had died",
-                    _ => "it was parked",
-                };
-                self.faint(&format!("the agent's session is resumed: {why}"))
+                self.faint(&taken_up(self.locale, *cause))
             }
             EntryBody::RuntimeSessionLost { cause, .. } if self.turn.is_some() => {
-                self.faint(&format!("the agent's session is lost: {}", safe_line(cause)))
+                self.faint(&self.locale.session_lost(safe_line(cause)))
             }
             EntryBody::TurnEnded { turn, end } if self.is_ours(Some(*turn)) => self.ended(end),
             _ => String::new(),
@@ -155,7 +160,7 @@ impl TurnView {
         }
         if lines.len() > OUTPUT_LINES {
             let more = lines.len() - OUTPUT_LINES;
-            text.push_str(&self.faint(&format!("  … {more} more lines")));
+            text.push_str(&self.faint(&format!("  {}", self.locale.more_lines(more as u64))));
         }
         text
     }
@@ -173,7 +178,7 @@ impl TurnView {
     }
 
     fn ended(&mut self, end: &TurnEnd) -> String {
-        let summary = end_line(end);
+        let summary = end_line(self.locale, end);
         let style = match end.outcome {
             TurnOutcome::Completed => Style::Faint,
             TurnOutcome::Cancelled | TurnOutcome::Interrupted => Style::Warn,
@@ -199,17 +204,23 @@ pub(crate) fn plan_line(entry: &PlanEntry) -> String {
 }
 
 /// How a turn ended, in one line.
-pub(crate) fn end_line(end: &TurnEnd) -> String {
-    let mut text = end.outcome.word().to_owned();
-    if let Some(millis) = end.duration_ms {
-        let _ = write!(text, " in {}", took(millis));
+pub(crate) fn end_line(locale: Locale, end: &TurnEnd) -> String {
+    let word = match end.outcome {
+        TurnOutcome::Completed => locale.turn_completed(),
+        TurnOutcome::Failed => locale.turn_failed(),
+        TurnOutcome::Cancelled => locale.turn_cancelled(),
+        TurnOutcome::Interrupted => locale.turn_interrupted(),
+        TurnOutcome::Unknown => locale.turn_unknown(),
+    };
+    let text = match end.duration_ms {
+        Some(millis) => locale.ended_in(word, locale.took(millis)),
+        None => word,
+    };
+    let stop = end.stop_reason.as_deref().filter(|stop| *stop != "end_turn");
+    match end.reason.as_deref().or(stop) {
+        Some(reason) => locale.because(text, safe_line(reason)),
+        None => text,
     }
-    if let Some(reason) = &end.reason {
-        let _ = write!(text, ": {}", safe_line(reason));
-    } else if let Some(stop) = end.stop_reason.as_deref().filter(|stop| *stop != "end_turn") {
-        let _ = write!(text, ": {}", safe_line(stop));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -225,7 +236,7 @@ mod tests {
     const ITEM: Uuid = Uuid::from_u128(3);
 
     fn view() -> TurnView {
-        let mut view = TurnView::new(Output::plain());
+        let mut view = TurnView::new(Output::plain(), Locale::En);
         view.begin(TURN);
         view
     }
@@ -300,7 +311,7 @@ mod tests {
     fn other_turns_show_nothing() {
         let mut view = view();
         assert_eq!(view.entry(&message(OTHER, "not ours")), "");
-        let mut early = TurnView::new(Output::plain());
+        let mut early = TurnView::new(Output::plain(), Locale::En);
         assert_eq!(early.entry(&message(TURN, "before ours")), "");
     }
 

@@ -20,14 +20,14 @@ fn an_approval_shows_the_exact_command_and_a_yes_runs_it() {
     let id = world.wait_for_approval("shop-1");
     assert!(said.stdout.contains(&format!("tl approve {id}")), "{said}");
     let needs = world.ok(&["tasks", "--needs-me"]);
-    assert!(needs.stdout.contains("waiting approval"), "{needs}");
+    assert!(needs.stdout.contains("waiting for approval"), "{needs}");
     // The beginning of the id is enough.
     world.ok(&["approve", &id[..8]]);
     world.wait_for_turns("shop-1", 1);
     let proof = std::fs::read_to_string(world.project.join("proof.txt"));
     assert_eq!(proof.expect("it ran"), "ran\n");
     world.fails(&["approve", &id], 1, "approval_settled");
-    assert_eq!(world.ok(&["tasks", "--needs-me"]).stdout, "nothing needs you\n");
+    assert_eq!(world.ok(&["tasks", "--needs-me"]).stdout, "Nothing needs you.\n");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_question_is_answered_by_the_next_message() {
     assert_eq!(task["activity"]["word"], "waiting_answer", "{task:#}");
     assert!(world.ok(&["tasks", "--needs-me"]).stdout.contains("waiting answer"));
     world.ok(&["say", "green"]);
-    assert_eq!(world.ok(&["tasks", "--needs-me"]).stdout, "nothing needs you\n");
+    assert_eq!(world.ok(&["tasks", "--needs-me"]).stdout, "Nothing needs you.\n");
 }
 
 #[test]

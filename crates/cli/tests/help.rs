@@ -30,6 +30,7 @@ fn every_command_explains_itself() {
         "add",
         "switch",
         "note",
+        "locale",
         "project",
         "import",
         "agents",

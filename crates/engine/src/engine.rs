@@ -13,6 +13,7 @@ use throughline_model::ids::{ConversationId, PersonId, ProjectId, TaskId};
 use throughline_model::person::{Identity, PersonCommand};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
+use throughline_model::time::Timestamp;
 use throughline_store::port::{Answer, Ask, Store};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -138,7 +139,8 @@ impl Engine {
         let known = self.inner.core.state(stream).await?;
         if matches!(*known, State::Person(None)) {
             let name = std::env::var("USER").unwrap_or_else(|_| format!("user {uid}"));
-            let locale = "en".to_owned();
+            // Nobody was asked yet.
+            let locale = String::new();
             let identity = Identity::OsUser { uid };
             self.send(stream, Command::Person(PersonCommand::Enrol { person, name, locale, identity })).await?;
         }
@@ -173,6 +175,12 @@ impl Engine {
             return Err(EngineError::Stopping);
         }
         Ok(self.inner.core.execute(Request::of(to, command)).await?)
+    }
+
+    /// The time, as the record sees it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.inner.core.clock.now().at
     }
 
     /// An aggregate as it stands.

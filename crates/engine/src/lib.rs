@@ -23,6 +23,7 @@ mod offload;
 mod projects;
 mod say;
 mod sites;
+mod standing;
 mod trace;
 mod workspaces;
 

@@ -34,7 +34,8 @@ pub struct Person {
     pub id: PersonId,
     /// What to call them.
     pub name: String,
-    /// The language that they are spoken to in, as a BCP-47 tag.
+    /// The language that they want to be spoken to in, as a BCP-47 tag. Empty until they chose one: then each client
+    /// says what it likes.
     pub locale: String,
     /// Where they can be recognised.
     pub identities: Vec<Identity>,
@@ -54,6 +55,11 @@ pub enum PersonCommand {
         locale: String,
         /// The first place to recognise them.
         identity: Identity,
+    },
+    /// Speak to them in this language.
+    ChooseLocale {
+        /// A BCP-47 tag; whatever each client likes if it is empty.
+        locale: String,
     },
     /// Recognise them in one more place.
     Link {
@@ -80,6 +86,11 @@ pub enum PersonEvent {
         /// Their language.
         locale: String,
     },
+    /// They chose a language.
+    LocaleChosen {
+        /// A BCP-47 tag; whatever each client likes if it is empty.
+        locale: String,
+    },
     /// An identity was linked.
     IdentityLinked {
         /// Which.
@@ -98,9 +109,13 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand) -> Result<V
             Ok(vec![PersonEvent::PersonEnrolled { person, name, locale }, PersonEvent::IdentityLinked { identity }])
         }
         (Some(_), PersonCommand::Enrol { .. }) => Ok(vec![]),
-        (None, PersonCommand::Link { .. } | PersonCommand::Unlink { .. }) => {
+        (None, PersonCommand::ChooseLocale { .. } | PersonCommand::Link { .. } | PersonCommand::Unlink { .. }) => {
             Err(Rejection::NotFound { what: "person" })
         }
+        (Some(person), PersonCommand::ChooseLocale { locale }) => Ok(match person.locale == locale {
+            true => vec![],
+            false => vec![PersonEvent::LocaleChosen { locale }],
+        }),
         (Some(person), PersonCommand::Link { identity }) => Ok(match person.identities.contains(&identity) {
             true => vec![],
             false => vec![PersonEvent::IdentityLinked { identity }],
@@ -117,17 +132,24 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
         (_, PersonEvent::PersonEnrolled { person, name, locale }) => {
             *state = Some(Person { id: *person, name: name.clone(), locale: locale.clone(), identities: vec![] });
         }
+        (Some(person), PersonEvent::LocaleChosen { locale }) => person.locale.clone_from(locale),
         (Some(person), PersonEvent::IdentityLinked { identity }) => person.identities.push(identity.clone()),
         (Some(person), PersonEvent::IdentityUnlinked { identity }) => {
             person.identities.retain(|known| known != identity)
         }
-        (None, PersonEvent::IdentityLinked { .. } | PersonEvent::IdentityUnlinked { .. }) => {}
+        (
+            None,
+            PersonEvent::LocaleChosen { .. }
+            | PersonEvent::IdentityLinked { .. }
+            | PersonEvent::IdentityUnlinked { .. },
+        ) => {}
     }
 }
 
 pub(crate) fn react(_: &Person, event: &PersonEvent) -> Vec<Effect> {
     match event {
         PersonEvent::PersonEnrolled { .. }
+        | PersonEvent::LocaleChosen { .. }
         | PersonEvent::IdentityLinked { .. }
         | PersonEvent::IdentityUnlinked { .. } => {
             vec![]

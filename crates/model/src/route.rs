@@ -174,6 +174,30 @@ pub enum Intent {
 }
 
 impl Intent {
+    /// The word for it, in the router's vocabulary.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Intent::Continue { .. } => "continue",
+            Intent::Answer { .. } => "answer",
+            Intent::NewTask { .. } => "new_task",
+            Intent::AddExecution { .. } => "add_execution",
+            Intent::SwitchAgent { .. } => "switch_agent",
+            Intent::FreshSession { .. } => "fresh_session",
+            Intent::Retry { .. } => "retry",
+            Intent::Fork { .. } => "fork",
+            Intent::Status { .. } => "status",
+            Intent::Approve { .. } => "approve",
+            Intent::Deny { .. } => "deny",
+            Intent::Cancel { .. } => "cancel",
+            Intent::Close { .. } => "close",
+            Intent::Focus { .. } => "focus",
+            Intent::Clarify { .. } => "clarify",
+            Intent::Ack => "ack",
+            Intent::Help => "help",
+        }
+    }
+
     /// The task that it is about, if there is one already.
     #[must_use]
     pub fn task(&self) -> Option<TaskId> {

@@ -49,6 +49,7 @@ fn people_and_settings(world: &mut World) {
     let send = |world: &mut World, command| drop(world.send(stream, Command::Person(command)).expect("taken"));
     let identity = Identity::OsUser { uid: 1000 };
     send(world, PersonCommand::Enrol { person, name: "Ada".into(), locale: "en".into(), identity });
+    send(world, PersonCommand::ChooseLocale { locale: "zh-CN".into() });
     let telegram = Identity::Telegram { user: 7 };
     send(world, PersonCommand::Link { identity: telegram.clone() });
     send(world, PersonCommand::Unlink { identity: telegram });

@@ -16,10 +16,11 @@ use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
 use throughline_model::present::card::{self, About, Around};
 use throughline_model::present::reply::{self, Subject};
 use throughline_model::present::status::{self, Evidence};
+use throughline_model::present::timeline;
 use throughline_model::present::{Card, Locale, card as card_of, glance, row_glance};
 use throughline_model::rejection::Rejection;
 use throughline_model::reply::{Action, Reply};
-use throughline_model::route::{Intent, Scope};
+use throughline_model::route::{Intent, RouteDecision, Scope};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, Task, TaskCommand, TurnAnswer};
 use throughline_model::time::Timestamp;
@@ -178,6 +179,42 @@ fn every_state_in_english() {
 #[test]
 fn every_state_in_chinese() {
     insta::assert_snapshot!(all_views(Locale::Zh));
+}
+
+fn whole_timeline(locale: Locale) -> String {
+    let (world, states) = every_state();
+    let mut text = String::new();
+    for name in ["resting", "waiting_approval", "failed"] {
+        let task = states.iter().find(|(state, _)| *state == name).expect("such a task").1;
+        text.push_str(&format!("## {name}\n"));
+        for record in records(&world, task).iter().rev() {
+            let Event::Task(event) = &record.event else { continue };
+            let decision = RouteDecision {
+                id: Mint::new(record.at, 1).id(),
+                intent: Intent::NewTask { project: world.project, agent: None },
+                confidence: 1.0,
+                evidence: vec!["this conversation has no task yet".into()],
+                alternatives: vec![],
+                focus: None,
+            };
+            for entry in timeline::entries(locale, world.task(task), event, Some(&decision)) {
+                let who = entry.who.map(|who| format!("{who}: ")).unwrap_or_default();
+                text.push_str(&format!("{:?}: {who}{}\n", entry.kind, entry.text));
+                entry.below.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn a_timeline_in_english() {
+    insta::assert_snapshot!(whole_timeline(Locale::En));
+}
+
+#[test]
+fn a_timeline_in_chinese() {
+    insta::assert_snapshot!(whole_timeline(Locale::Zh));
 }
 
 fn spoken(reply: &Reply) -> String {

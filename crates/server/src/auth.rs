@@ -13,6 +13,8 @@ use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderMap, header};
 use throughline_model::ids::PersonId;
+use throughline_model::present::Locale;
+use throughline_model::stream::StreamId;
 
 use crate::app::Shared;
 use crate::login::{self, LoginId, Logins};
@@ -36,6 +38,8 @@ pub(crate) struct Caller {
     pub(crate) peer: Peer,
     /// The login that let them in, if one did.
     pub(crate) login: Option<LoginId>,
+    /// What to speak to them.
+    pub(crate) locale: Locale,
 }
 
 /// What has to be right to get in.
@@ -141,13 +145,33 @@ pub(crate) async fn authenticate(State(app): State<Shared>, mut request: Request
         Ok(login) => login,
         Err(refusal) => return refusal.into_response(),
     };
-    match app.engine.owner(app.gate.owner).await {
-        Ok(person) => {
-            request.extensions_mut().insert(Caller { person, peer, login });
+    match known(&app).await {
+        Ok((person, own)) => {
+            let locale = locale(&request, &own);
+            request.extensions_mut().insert(Caller { person, peer, login, locale });
             next.run(request).await
         }
-        Err(error) => Refusal::from(error).into_response(),
+        Err(refusal) => refusal.into_response(),
     }
+}
+
+/// Whose daemon this is, and the language that they chose.
+async fn known(app: &Shared) -> Result<(PersonId, String), Refusal> {
+    let person = app.engine.owner(app.gate.owner).await?;
+    let state = app.engine.state(StreamId::Person(person)).await?;
+    Ok((person, state.person().map(|person| person.locale.clone()).unwrap_or_default()))
+}
+
+/// The language that the request asks for; else the person's own; else the one that the client likes best.
+fn locale(request: &Request, own: &str) -> Locale {
+    let query = request.uri().query().unwrap_or_default();
+    let asked = query.split('&').find_map(|pair| pair.strip_prefix("locale="));
+    let own = Some(own).filter(|own| !own.is_empty());
+    if let Some(tag) = asked.or(own) {
+        return Locale::of(tag);
+    }
+    let accepted = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|header| header.to_str().ok());
+    accepted.and_then(Locale::accepted).unwrap_or_default()
 }
 
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -208,6 +232,16 @@ mod tests {
         {
             assert!(!with(origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn what_was_asked_for_beats_what_was_chosen_and_that_beats_what_is_liked() {
+        let chinese = [("accept-language", "zh-CN, en;q=0.5")];
+        assert_eq!(locale(&request("/", &[]), ""), Locale::En);
+        assert_eq!(locale(&request("/", &chinese), ""), Locale::Zh);
+        assert_eq!(locale(&request("/", &chinese), "en"), Locale::En);
+        assert_eq!(locale(&request("/?a=b&locale=zh", &[]), "en"), Locale::Zh);
+        assert_eq!(locale(&request("/", &[]), "fr"), Locale::En, "what is not spoken here is answered in English");
     }
 
     #[test]

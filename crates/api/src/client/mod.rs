@@ -111,6 +111,8 @@ impl ClientError {
 pub struct Client {
     endpoint: Endpoint,
     patience: Duration,
+    /// The language tag that answers are liked in.
+    language: Option<String>,
 }
 
 /// Something to ask.
@@ -153,13 +155,20 @@ impl Client {
     /// A client for the daemon there.
     #[must_use]
     pub fn new(endpoint: Endpoint) -> Self {
-        Client { endpoint, patience: Self::PATIENCE }
+        Client { endpoint, patience: Self::PATIENCE, language: None }
     }
 
     /// The same client, waiting this long for an answer.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The same client, liking its answers in this language: a tag such as `zh-CN`.
+    #[must_use]
+    pub fn with_language(mut self, tag: impl Into<String>) -> Self {
+        self.language = Some(tag.into());
         self
     }
 
@@ -223,6 +232,9 @@ impl Client {
                 .header(header::HOST, address.to_string())
                 .header(header::AUTHORIZATION, format!("Bearer {token}")),
         };
+        if let Some(tag) = &self.language {
+            request = request.header(header::ACCEPT_LANGUAGE, tag);
+        }
         for (name, value) in call.headers {
             request = request.header(name, value);
         }

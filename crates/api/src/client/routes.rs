@@ -14,6 +14,7 @@ use crate::diff::TurnDiff;
 use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::LoginLink;
 use crate::message::{SendMessage, SentMessage};
+use crate::person::{ChangeMe, Me};
 use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
@@ -58,6 +59,21 @@ impl Client {
     /// Where things stand.
     pub async fn status(&self) -> Result<Status, ClientError> {
         self.json(Call::get("/api/v1/status")).await
+    }
+
+    /// Where one task stands.
+    pub async fn status_of(&self, key: &str) -> Result<Status, ClientError> {
+        self.json(Call::get(&format!("/api/v1/status{}", query(&[("task", Some(key))])))).await
+    }
+
+    /// Whoever calls.
+    pub async fn me(&self) -> Result<Me, ClientError> {
+        self.json(Call::get("/api/v1/me")).await
+    }
+
+    /// Changes whoever calls.
+    pub async fn change_me(&self, change: &ChangeMe) -> Result<Me, ClientError> {
+        self.json(Call { method: Method::PUT, ..Call::get("/api/v1/me") }.with_json(change)?).await
     }
 
     /// Stops the daemon; only over the Unix socket.

@@ -3,6 +3,7 @@
 use serde_json::json;
 use throughline_api::client::Client;
 use throughline_api::import::{ImportNative, ImportedTask, NativeSession};
+use throughline_model::present::Locale;
 
 use super::Context;
 use crate::failure::{Failure, Outcome};
@@ -107,7 +108,7 @@ fn listed(output: Output, sessions: &[NativeSession]) -> String {
                 Cell::new(safe_line(&session.agent)),
                 Cell::new(safe_glance(&session.title, TITLE_CHARS)),
                 Cell::styled(safe_line(&session.folder), Style::Faint),
-                Cell::styled(ago(&session.updated_at), Style::Faint),
+                Cell::styled(ago(Locale::En, &session.updated_at), Style::Faint),
                 state,
             ]
         })

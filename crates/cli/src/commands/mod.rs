@@ -17,6 +17,7 @@ mod export;
 mod fresh;
 mod import;
 mod keep;
+mod locale;
 mod note;
 mod open;
 mod project;
@@ -80,6 +81,7 @@ enum Command {
     Switch(switch::Args),
     Add(add::Args),
     Note(note::Args),
+    Locale(locale::Args),
     Project(project::Args),
     Import(import::Args),
     Agents(agents::Args),
@@ -161,6 +163,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Fresh(args) => client(output, |context| fresh::run(context, args)),
         Command::Switch(args) => client(output, |context| switch::run(context, args)),
         Command::Add(args) => client(output, |context| add::run(context, args)),
+        Command::Locale(args) => client(output, |context| locale::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),
         Command::Project(args) => client(output, |context| project::run(context, args)),
         Command::Import(args) => client(output, |context| import::run(context, args)),

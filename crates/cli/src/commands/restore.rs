@@ -2,6 +2,7 @@
 
 use throughline_api::diff::ChangedFile;
 use throughline_api::workspace::{PastTurn, RestoreTo, Restored};
+use throughline_model::present::Locale;
 
 use super::Context;
 use crate::failure::Outcome;
@@ -74,7 +75,7 @@ fn files(files: &[ChangedFile]) -> String {
     if files.is_empty() {
         return "  nothing changes\n".to_owned();
     }
-    changed_files(files).lines().map(|line| format!("  {line}\n")).collect()
+    changed_files(Locale::En, files).lines().map(|line| format!("  {line}\n")).collect()
 }
 
 fn turns(output: Output, turns: &[PastTurn]) -> String {

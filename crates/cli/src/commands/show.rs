@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Which task
     #[arg(value_name = "KEY")]
     key: String,
+    /// Only the card: where it stands, who works on it, its plan, what changed
+    #[arg(long, conflicts_with_all = ["follow", "limit"])]
+    card: bool,
     /// Go on showing what happens, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
@@ -33,13 +36,18 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let output = context.output;
+    if args.card {
+        let task = context.ask(async |client| Ok(client.task(&args.key).await?)).await?;
+        return output.document(&task, || task_view::card(output, &task));
+    }
     let (task, page) = context
         .ask(async |client| {
             let task = client.task(&args.key).await?;
             Ok((task, newest(client, &args.key, args.limit).await?))
         })
         .await?;
-    let mut view = TimelineView::new(output, &task);
+    let locale = context.locale().await?;
+    let mut view = TimelineView::new(output, locale, &task);
     if !args.follow {
         let document = json!({ "task": task, "entries": page.entries, "before": page.before, "after": page.after });
         return output.document(&document, || {

@@ -1,6 +1,7 @@
 //! `tl` alone: where things stand, what needs the person first.
 
 use throughline_api::daemon::Status;
+use throughline_model::present::Locale;
 
 use super::Context;
 use crate::approval_view;
@@ -15,36 +16,34 @@ pub(super) async fn run(context: Context) -> Outcome {
     if context.output.is_json() {
         return context.output.json(&status);
     }
+    let locale = context.locale().await?;
     if is_blank(&status) {
         let here = context.ask(async |client| place::here(client).await).await?;
         let folder = here.map(|project| project.name);
-        return context.output.piece(&how_to_start(folder.as_deref()));
+        return context.output.piece(&how_to_start(locale, folder.as_deref()));
     }
-    context.output.piece(&text(context.output, &status))
+    context.output.piece(&text(context.output, locale, &status))
 }
 
 fn is_blank(status: &Status) -> bool {
     status.needs_me.is_empty() && status.running.is_empty() && status.resting.is_empty() && status.approvals.is_empty()
 }
 
-fn how_to_start(project: Option<&str>) -> String {
+fn how_to_start(locale: Locale, project: Option<&str>) -> String {
     let place = match project {
-        Some(name) => format!("You are in project {}.", safe_line(name)),
-        None => "You are in no project yet: go to a repository, and `tl project add .`".to_owned(),
+        Some(name) => locale.in_project(safe_line(name)),
+        None => locale.in_no_project(),
     };
-    format!(
-        "Nothing runs yet. {place}\n\
-         \n\
-         Say what you want:   tl say \"plan look around; write notes\"\n\
-         Go on with it:       tl say recall\n\
-         See what happened:   tl tasks, tl show KEY\n\
-         Use another agent:   tl agents, then tl say --agent NAME \"…\"\n"
-    )
+    locale.how_to_start(place)
 }
 
 /// The three sections, each only if it has something.
-pub(super) fn text(output: Output, status: &Status) -> String {
-    let sections = [("Needs you", &status.needs_me), ("Running", &status.running), ("Resting", &status.resting)];
+pub(super) fn text(output: Output, locale: Locale, status: &Status) -> String {
+    let sections = [
+        (locale.needs_you(), &status.needs_me),
+        (locale.running(), &status.running),
+        (locale.resting(), &status.resting),
+    ];
     let mut text = String::new();
     for (title, tasks) in sections {
         if tasks.is_empty() {
@@ -53,9 +52,9 @@ pub(super) fn text(output: Output, status: &Status) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&output.paint(Style::Strong, title));
+        text.push_str(&output.paint(Style::Strong, &title));
         text.push('\n');
-        text.push_str(&task_view::list(output, tasks, "  "));
+        text.push_str(&task_view::list(output, locale, tasks, "  "));
     }
     for approval in &status.approvals {
         let key = safe_line(&approval.task.key).into_owned();

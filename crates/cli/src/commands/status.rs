@@ -1,9 +1,12 @@
-//! `tl status`: a glance at everything, or a card per task.
+//! `tl status`: a glance at everything, or where each named task stands, from the record.
 
 use serde_json::json;
+use throughline_api::daemon::Status;
 
 use super::{Context, stand};
 use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use crate::safe_text::safe;
 use crate::task_view;
 
 /// Show where things stand, or one task closer
@@ -25,18 +28,30 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
                 Ok(document)
             })
             .map_err(|error| Failure::new("internal", error.to_string()))?;
-        return output.document(&document, || match stand::text(output, &status) {
-            text if text.is_empty() => "nothing runs and nothing rests\n".to_owned(),
+        let locale = context.locale().await?;
+        return output.document(&document, || match stand::text(output, locale, &status) {
+            text if text.is_empty() => locale.nothing_open() + "\n",
             text => text,
         });
     }
     let mut tasks = Vec::with_capacity(args.keys.len());
     for key in &args.keys {
-        let task = context.ask(async |client| Ok(client.task(key).await?)).await?;
-        tasks.push(task);
+        let standing = context.ask(async |client| Ok((client.task(key).await?, client.status_of(key).await?))).await?;
+        tasks.push(standing);
     }
-    output.document(&json!({ "tasks": tasks }), || {
-        let cards: Vec<String> = tasks.iter().map(|task| task_view::card(output, task)).collect();
-        cards.join("\n")
+    let document = json!({
+        "tasks": tasks.iter().map(|(task, _)| task).collect::<Vec<_>>(),
+        "replies": tasks.iter().map(|(_, status)| &status.reply).collect::<Vec<_>>(),
+    });
+    output.document(&document, || {
+        let told: Vec<String> = tasks.iter().map(|(_, status)| told(output, status)).collect();
+        told.join("\n")
     })
+}
+
+/// How one task stands, in words, and what it waits for.
+fn told(output: Output, status: &Status) -> String {
+    let mut text = status.reply.as_ref().map(|reply| safe(&reply.text).into_owned() + "\n").unwrap_or_default();
+    text.push_str(&task_view::requests(output, &status.approvals));
+    text
 }

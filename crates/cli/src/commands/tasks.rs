@@ -32,17 +32,19 @@ pub(crate) struct Args {
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let (tasks, more) = context.ask(async |client| list(client, &args).await).await?;
     let output = context.output;
+    let locale = context.locale().await?;
     output.document(&json!({ "tasks": tasks, "more": more }), || {
-        let mut text = task_view::list(output, &tasks, "");
+        let mut text = task_view::list(output, locale, &tasks, "");
         if tasks.is_empty() {
-            text.push_str(match (args.needs_me, args.all) {
-                (true, _) => "nothing needs you\n",
-                (false, true) => "there are no tasks yet: tl say \"…\" starts one\n",
-                (false, false) => "no task is open: tl tasks --all lists the closed ones too\n",
+            text.push_str(&match (args.needs_me, args.all) {
+                (true, _) => locale.nothing_needs_you(),
+                (false, true) => locale.no_tasks_yet(),
+                (false, false) => locale.no_task_open(),
             });
+            text.push('\n');
         }
         if more {
-            text.push_str("… and more: --limit N\n");
+            text.push_str(&(locale.more_with_limit() + "\n"));
         }
         text
     })

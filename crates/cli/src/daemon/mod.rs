@@ -15,6 +15,7 @@ use throughline_engine::Home;
 
 use crate::build_identity::BuildIdentity;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::language;
 use process::{Running, Started};
 
 /// How often a daemon that is coming or going is looked for again.
@@ -57,7 +58,12 @@ pub(crate) async fn reach(home: &Home) -> Outcome<Daemon> {
                 arrival = Arrival::Replaced;
             }
             Some(running) => {
-                return Ok(Daemon { client: Client::unix(running.socket), arrival });
+                let client = Client::unix(running.socket);
+                let client = match language::of_environment() {
+                    Some(tag) => client.with_language(tag),
+                    None => client,
+                };
+                return Ok(Daemon { client, arrival });
             }
             None if attempt % LOOKS_PER_START == 0 || kills > 0 || arrival == Arrival::Replaced => {
                 let for_start = home.clone();

@@ -214,9 +214,106 @@ catalogue! {
         needs_you() { en: "Needs you", zh: "需要你" }
         running() { en: "Running", zh: "进行中" }
         resting() { en: "Resting", zh: "空闲" }
+
+        // The timeline.
+        you() { en: "you", zh: "你" }
+        agent_asks(agent) { en: "{agent} asks", zh: "{agent} 提问" }
+        made_in(title, root) { en: "{title} in {root}", zh: "{title}（{root}）" }
+        now_called(title) { en: "is now called {title}", zh: "现在叫作 {title}" }
+        reopened() { en: "reopened", zh: "已重新打开" }
+        note_pinned(text) { en: "note: {text}", zh: "备注：{text}" }
+        taken_back() { en: "the message was taken back", zh: "消息已撤回" }
+        thinks(text) { en: "thinks: {text}", zh: "思考：{text}" }
+        decided_so(intent, why) { en: "→ {intent}: {why}", zh: "→ {intent}：{why}" }
+        needs_approval(what) { en: "needs approval: {what}", zh: "需要批准：{what}" }
+        settled_approved() { en: "approved", zh: "已批准" }
+        settled_denied() { en: "denied", zh: "已拒绝" }
+        settled_expired() { en: "expired", zh: "已过期" }
+        settled_void() { en: "void", zh: "已作废" }
+        held_behind(behind) { en: "waits for {behind}", zh: "等待 {behind}" }
+        to_stop() { en: "is to stop", zh: "要求停止" }
+        ended_in(outcome, span) { en: "{outcome} in {span}", zh: "{outcome}，用时 {span}" }
+        plan_version(version) { en: "plan, version {version}", zh: "计划，第 {version} 版" }
+        file_new(path) { en: "new {path}", zh: "新建 {path}" }
+        file_changed(path) { en: "changed {path}", zh: "改动 {path}" }
+        session_first() { en: "a new agent session starts: there was none yet", zh: "新会话开始：此前没有会话" }
+        session_requested() { en: "a new agent session starts: it was asked for", zh: "新会话开始：应要求重新开始" }
+        session_changed() {
+            en: "a new agent session starts: the agent or model changed",
+            zh: "新会话开始：智能体或模型已更换"
+        }
+        session_rebuilt() { en: "a new agent session starts: the old one was lost", zh: "新会话开始：旧会话已丢失" }
+        session_resumed() { en: "the agent's session is resumed: it was parked", zh: "会话已恢复：此前被停放" }
+        session_revived() { en: "the agent's session is resumed: its process had died", zh: "会话已恢复：此前进程已终止" }
+        session_reattached() { en: "a new daemon goes on with the running turn", zh: "新的守护进程接着跟进本轮" }
+        session_parked(cause) { en: "the agent's session is parked: {cause}", zh: "会话已停放：{cause}" }
+        session_lost(cause) { en: "the agent's session is lost: {cause}", zh: "会话已丢失：{cause}" }
+        session_closed() { en: "the agent's session is closed", zh: "会话已关闭" }
+        stalled(minutes) {
+            en: "the agent has not been heard of for {minutes} min; tl cancel stops it",
+            zh: "智能体已有 {minutes} 分钟没有动静；tl cancel 可以停止它"
+        }
+        joins(agent, role) { en: "{agent} joins as {role}", zh: "{agent} 以{role}身份加入" }
+        execution_ended(end) { en: "an execution ended: {end}", zh: "一次执行已结束：{end}" }
+        model_chosen(model) { en: "the model is to be {model}", zh: "模型改为 {model}" }
+        brief_ready(head) { en: "a brief is ready: {head}", zh: "交接说明已备好：{head}" }
+        no_checkpoint(why) { en: "no checkpoint: {why}", zh: "没有检查点：{why}" }
+        restored_before() {
+            en: "the workspace is restored as it was before a turn",
+            zh: "工作区恢复到某一轮之前的样子"
+        }
+        restored_after() { en: "the workspace is restored as it was after a turn", zh: "工作区恢复到某一轮之后的样子" }
+        restored_back() {
+            en: "the workspace is restored as it was before the last change",
+            zh: "工作区恢复到上一次改动之前的样子"
+        }
+        workspace_changes(what) { en: "the workspace changes: {what}", zh: "工作区改动：{what}" }
+        nothing_changes() { en: "nothing changes", zh: "没有改动" }
+        did_not_work(why) { en: "it did not work: {why}", zh: "没有成功：{why}" }
+        left_as_it_is(path) { en: "left as it is: {path}", zh: "保持原样：{path}" }
+        session_imported(id) { en: "the agent's session {id} was imported", zh: "已导入会话 {id}" }
+        not_all_imported(why) { en: "not all was imported: {why}", zh: "未能全部导入：{why}" }
+        before_import() { en: "(before the import)", zh: "（导入之前）" }
+        cut_here(bytes) { en: "… cut here: it has {bytes} bytes", zh: "……在此截断：共 {bytes} 字节" }
+        same_again() { en: "… and the same again", zh: "……再次相同" }
+        intent_continue() { en: "continue", zh: "继续" }
+        intent_answer() { en: "answer", zh: "回答" }
+        intent_new_task() { en: "new task", zh: "新任务" }
+        intent_add_execution() { en: "add execution", zh: "加入执行" }
+        intent_switch_agent() { en: "switch agent", zh: "更换智能体" }
+        intent_fresh_session() { en: "fresh session", zh: "全新会话" }
+        intent_retry() { en: "retry", zh: "重试" }
+        intent_fork() { en: "fork", zh: "分支" }
+        intent_status() { en: "status", zh: "查询状态" }
+        intent_approve() { en: "approve", zh: "批准" }
+        intent_deny() { en: "deny", zh: "拒绝" }
+        intent_cancel() { en: "cancel", zh: "停止" }
+        intent_close() { en: "close", zh: "关闭" }
+        intent_focus() { en: "focus", zh: "切换焦点" }
+        intent_clarify() { en: "clarify", zh: "确认" }
+        intent_ack() { en: "ack", zh: "致意" }
+        intent_help() { en: "help", zh: "帮助" }
+
+        // The terminal.
+        no_tasks_yet() { en: "There are no tasks yet: tl say \"…\" starts one", zh: "还没有任务：用 tl say \"…\" 开始一个" }
+        no_task_open() {
+            en: "No task is open: tl tasks --all lists the closed ones too",
+            zh: "没有打开的任务：tl tasks --all 会列出已关闭的"
+        }
+        more_with_limit() { en: "… and more: --limit N", zh: "……还有更多：--limit N" }
+        in_project(name) { en: "You are in project {name}.", zh: "你在项目 {name} 中。" }
+        in_no_project() {
+            en: "You are in no project yet: go to a repository, and `tl project add .`",
+            zh: "你还不在任何项目中：进入一个仓库，然后 `tl project add .`"
+        }
+        how_to_start(place) {
+            en: "Nothing runs yet. {place}\n\nSay what you want:   tl say \"plan look around; write notes\"\nGo on with it:       tl say recall\nSee what happened:   tl tasks, tl show KEY\nUse another agent:   tl agents, then tl say --agent NAME \"…\"\n",
+            zh: "还没有任何任务在运行。{place}\n\n说出你想做的：     tl say \"plan look around; write notes\"\n接着做：           tl say recall\n看发生了什么：     tl tasks, tl show KEY\n换一个智能体：     tl agents，然后 tl say --agent NAME \"…\"\n"
+        }
     }
     count {
         turns(n) { en: "{n} turn" or "{n} turns", zh: "{n} 轮" }
+        more_lines(n) { en: "… {n} more line" or "… {n} more lines", zh: "……还有 {n} 行" }
         files(n) { en: "{n} file" or "{n} files", zh: "{n} 个文件" }
         need_you(n) { en: "{n} task needs you." or "{n} tasks need you.", zh: "有 {n} 个任务需要你。" }
     }

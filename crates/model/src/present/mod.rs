@@ -1,7 +1,7 @@
 //! Presentation: pure renderings of the record, in the person's language.
 //!
 //! One record, three views (DESIGN §7): the [`glance`](mod@glance) is one line, the [`card`](mod@card) is all that
-//! one has to know before acting, the timeline is everything. [`reply`] is what Throughline itself says.
+//! one has to know before acting, the [`timeline`] is everything. [`reply`] is what Throughline itself says.
 //!
 //! Invariants: the words of Throughline come from the [`catalogue`], which has every one of them in every language;
 //! the words of people and agents are never translated, and every character of theirs can be seen; each view is
@@ -14,6 +14,7 @@ pub mod locale;
 pub mod moment;
 pub mod reply;
 pub mod status;
+pub mod timeline;
 mod words;
 
 pub use card::{Card, card};

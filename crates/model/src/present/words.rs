@@ -3,7 +3,7 @@
 use super::fit;
 use super::locale::Locale;
 use crate::execution::{Activity, ExecutionEnd, Role};
-use crate::runtime_session::RuntimePhase;
+use crate::runtime_session::{ResumeCause, RuntimePhase, StartReason};
 use crate::task::Lifecycle;
 use crate::turn::TurnOutcome;
 
@@ -74,6 +74,63 @@ impl Locale {
             RuntimePhase::Parked => self.phase_parked(),
             RuntimePhase::Lost => self.phase_lost(),
             RuntimePhase::Closed => self.closed(),
+        }
+    }
+
+    /// What was made of a message, in the router's vocabulary. A word of a newer version stays as it is.
+    #[must_use]
+    pub fn intent(self, word: &str) -> String {
+        match word {
+            "continue" => self.intent_continue(),
+            "answer" => self.intent_answer(),
+            "new_task" => self.intent_new_task(),
+            "add_execution" => self.intent_add_execution(),
+            "switch_agent" => self.intent_switch_agent(),
+            "fresh_session" => self.intent_fresh_session(),
+            "retry" => self.intent_retry(),
+            "fork" => self.intent_fork(),
+            "status" => self.intent_status(),
+            "approve" => self.intent_approve(),
+            "deny" => self.intent_deny(),
+            "cancel" => self.intent_cancel(),
+            "close" => self.intent_close(),
+            "focus" => self.intent_focus(),
+            "clarify" => self.intent_clarify(),
+            "ack" => self.intent_ack(),
+            "help" => self.intent_help(),
+            other => fit(&other.replace('_', " "), REASON_CHARS),
+        }
+    }
+
+    /// How a request ended, by its word.
+    #[must_use]
+    pub fn settled(self, word: &str) -> String {
+        match word {
+            "approved" => self.settled_approved(),
+            "denied" => self.settled_denied(),
+            "expired" => self.settled_expired(),
+            "void" => self.settled_void(),
+            other => fit(other, REASON_CHARS),
+        }
+    }
+
+    /// Why a new runtime session started.
+    #[must_use]
+    pub fn session_started(self, reason: StartReason) -> String {
+        match reason {
+            StartReason::FirstUse => self.session_first(),
+            StartReason::Requested => self.session_requested(),
+            StartReason::Changed => self.session_changed(),
+            StartReason::Lost => self.session_rebuilt(),
+        }
+    }
+
+    /// Why a runtime session was taken up again.
+    #[must_use]
+    pub fn session_taken_up(self, cause: ResumeCause) -> String {
+        match cause {
+            ResumeCause::Parked => self.session_resumed(),
+            ResumeCause::ProcessDied => self.session_revived(),
         }
     }
 }

@@ -3,17 +3,21 @@
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, header};
+use serde::Deserialize;
 use throughline_api::daemon::{RunningKeeper, Status, StopDaemon, Stopping, Version};
+use throughline_api::message::Reply;
 use throughline_model::ids::{Id as _, TaskId};
 use throughline_model::time::Timestamp;
 use throughline_model::view::TaskRow;
 use throughline_store::port::{TaskPlace, TaskQuery};
+use utoipa::IntoParams;
 
 use super::{approvals, tasks};
 use crate::app::Shared;
 use crate::auth::{Caller, Peer};
-use crate::extract::Json;
+use crate::extract::{Json, Query};
 use crate::problem::Refusal;
+use crate::wire;
 
 const URGENT: usize = 50;
 const RESTING: usize = 10;
@@ -21,10 +25,26 @@ const RESTING: usize = 10;
 const NEEDS: u8 = 3;
 const RUNS: u8 = 5;
 
-/// Where things stand.
+/// Which task.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StatusQuery {
+    /// The task's key or id; all of them if left out.
+    task: Option<String>,
+}
+
+/// Where things stand: all of them, or one task. From the record; no agent is woken.
 #[utoipa::path(get, path = "/api/v1/status", tag = "daemon",
+    params(StatusQuery, ("locale" = Option<String>, Query, description = "The language of what is rendered: a BCP-47 tag")),
     responses((status = 200, description = "What needs a person, what runs, what rests", body = Status)))]
-pub(super) async fn status(State(app): State<Shared>, _caller: Caller) -> Result<axum::Json<Status>, Refusal> {
+pub(super) async fn status(
+    State(app): State<Shared>,
+    caller: Caller,
+    Query(query): Query<StatusQuery>,
+) -> Result<axum::Json<Status>, Refusal> {
+    if let Some(key) = &query.task {
+        return one(&app, caller, key).await.map(axum::Json);
+    }
     // Read before the rest: following from here may repeat what is shown, and never misses anything.
     let cursor = app.cursor(app.head().await?);
     let needs =
@@ -33,13 +53,40 @@ pub(super) async fn status(State(app): State<Shared>, _caller: Caller) -> Result
     running.retain(|row| row.activity.rank() <= RUNS);
     let resting = after(&app, RUNS, RESTING).await?;
     Ok(axum::Json(Status {
-        needs_me: tasks::summaries(&app, &needs).await?,
-        running: tasks::summaries(&app, &running).await?,
-        resting: tasks::summaries(&app, &resting).await?,
+        needs_me: tasks::summaries(&app, caller.locale, &needs).await?,
+        running: tasks::summaries(&app, caller.locale, &running).await?,
+        resting: tasks::summaries(&app, caller.locale, &resting).await?,
         approvals: approvals::pending(&app).await?,
+        reply: Some(standing(&app, caller, None).await?),
         projects: app.projects().await?.len(),
         cursor,
     }))
+}
+
+/// The same for one task.
+async fn one(app: &Shared, caller: Caller, key: &str) -> Result<Status, Refusal> {
+    let cursor = app.cursor(app.head().await?);
+    let row = app.row_for(caller.person, key).await?;
+    let here =
+        |first: u8, last: u8| (first..=last).contains(&row.activity.rank()).then(|| row.clone()).into_iter().collect();
+    let (needs, running, resting): (Vec<TaskRow>, Vec<_>, Vec<_>) =
+        (here(0, NEEDS), here(NEEDS + 1, RUNS), here(RUNS + 1, u8::MAX));
+    let mut pending = approvals::pending(app).await?;
+    pending.retain(|approval| approval.task.id == row.id.uuid());
+    Ok(Status {
+        needs_me: tasks::summaries(app, caller.locale, &needs).await?,
+        running: tasks::summaries(app, caller.locale, &running).await?,
+        resting: tasks::summaries(app, caller.locale, &resting).await?,
+        approvals: pending,
+        reply: Some(standing(app, caller, Some(row.id)).await?),
+        projects: app.projects().await?.len(),
+        cursor,
+    })
+}
+
+async fn standing(app: &Shared, caller: Caller, task: Option<TaskId>) -> Result<Reply, Refusal> {
+    let reply = app.engine.standing(caller.locale, task).await?;
+    Ok(wire::reply(&reply, |seq| app.cursor(seq)))
 }
 
 /// Tasks after all of this rank.

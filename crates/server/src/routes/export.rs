@@ -40,7 +40,9 @@ pub(super) async fn get(
     let row = app.row(&row.id.to_string()).await?;
     let until = app.head().await?;
     let (sink, kind) = match query.format {
-        ExportFormat::Md => (Sink::markdown(tasks::whole(&app, &row).await?), "text/markdown; charset=utf-8"),
+        ExportFormat::Md => {
+            (Sink::markdown(tasks::whole(&app, caller.locale, &row).await?), "text/markdown; charset=utf-8")
+        }
         ExportFormat::Jsonl => (Sink::Lines, "application/x-ndjson"),
     };
     let mut response = Response::new(Body::from_stream(Export::new(app, row.id, until, sink).into_stream()));

@@ -12,6 +12,7 @@ mod export;
 mod health;
 mod imports;
 mod logins;
+mod me;
 mod messages;
 mod projects;
 mod search;
@@ -79,6 +80,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(projects::list, projects::add))
         .routes(routes!(agents::list))
         .routes(routes!(agents::probe))
+        .routes(routes!(me::get, me::put))
         .routes(routes!(daemon::status))
         .routes(routes!(daemon::version))
         .routes(routes!(daemon::stop))

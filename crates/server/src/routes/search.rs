@@ -57,7 +57,7 @@ pub(super) async fn search(
         }
     }
     let messages = mentions(&app, words, &mut seen).await?;
-    Ok(axum::Json(SearchResult { tasks: tasks::summaries(&app, &titled).await?, messages }))
+    Ok(axum::Json(SearchResult { tasks: tasks::summaries(&app, caller.locale, &titled).await?, messages }))
 }
 
 async fn mentions(app: &Shared, words: &str, seen: &mut Seen<'_>) -> Result<Vec<Mention>, Refusal> {

@@ -10,6 +10,8 @@ use throughline_api::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, T
 use throughline_model::command::Command;
 use throughline_model::event::Seq;
 use throughline_model::ids::{ExecutionId, Id as _, ProjectId};
+use throughline_model::present::Locale;
+use throughline_model::present::card::Around;
 use throughline_model::stream::StreamId;
 use throughline_model::task::TaskCommand;
 use throughline_model::time::Timestamp;
@@ -49,7 +51,7 @@ pub(super) struct ListQuery {
     responses((status = 200, description = "The page", body = TaskPage)))]
 pub(super) async fn list(
     State(app): State<Shared>,
-    _caller: Caller,
+    caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<axum::Json<TaskPage>, Refusal> {
     let projects = match &query.project {
@@ -66,17 +68,17 @@ pub(super) async fn list(
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = rows.last().filter(|_| more).map(encode_place);
-    Ok(axum::Json(TaskPage { tasks: summaries(&app, &rows).await?, next }))
+    Ok(axum::Json(TaskPage { tasks: summaries(&app, caller.locale, &rows).await?, next }))
 }
 
 /// Rows as clients see them, with the names of their projects.
-pub(super) async fn summaries(app: &Shared, rows: &[TaskRow]) -> Result<Vec<TaskSummary>, Refusal> {
+pub(super) async fn summaries(app: &Shared, locale: Locale, rows: &[TaskRow]) -> Result<Vec<TaskSummary>, Refusal> {
     let names: HashMap<ProjectId, String> = match rows.is_empty() {
         true => HashMap::new(),
         false => app.projects().await?.into_iter().map(|project| (project.id, project.name)).collect(),
     };
     let name = |row: &TaskRow| names.get(&row.project).map_or("", String::as_str);
-    Ok(rows.iter().map(|row| wire::summary(row, name(row))).collect())
+    Ok(rows.iter().map(|row| wire::summary(locale, row, name(row))).collect())
 }
 
 /// A task, by its key or id, with all that is under it.
@@ -91,15 +93,15 @@ pub(super) async fn get(
     let row = app.row_for(caller.person, &key).await?;
     app.engine.open_imported(row.id).await?;
     let row = app.row(&row.id.to_string()).await?;
-    whole(&app, &row).await.map(axum::Json)
+    whole(&app, caller.locale, &row).await.map(axum::Json)
 }
 
 /// The task of a row.
-pub(super) async fn whole(app: &Shared, row: &TaskRow) -> Result<Task, Refusal> {
+pub(super) async fn whole(app: &Shared, locale: Locale, row: &TaskRow) -> Result<Task, Refusal> {
     let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &row.key))?;
     let projects = app.projects().await?;
     let name = projects.iter().find(|project| project.id == row.project).map_or("", |project| project.name.as_str());
-    Ok(wire::task(&task, row, name))
+    Ok(wire::task(locale, &task, row, Around { project: name, now: app.engine.now() }))
 }
 
 /// Sends a command to a task on behalf of the caller, and answers with what it is now.
@@ -115,7 +117,7 @@ pub(super) async fn change(
     // From just before it, so that who follows sees the change itself.
     let before = recorded.first().map_or(head, |first| Seq(first.seq.0.saturating_sub(1)));
     let row = app.row(&row.id.to_string()).await?;
-    Ok(axum::Json(TaskChange { task: whole(app, &row).await?, cursor: app.cursor(before) }))
+    Ok(axum::Json(TaskChange { task: whole(app, caller.locale, &row).await?, cursor: app.cursor(before) }))
 }
 
 /// Stops what runs.

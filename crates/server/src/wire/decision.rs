@@ -35,29 +35,24 @@ pub(crate) fn decision(decision: &RouteDecision) -> api::Decision {
 
 fn aim(intent: &Intent) -> api::Aim {
     let mut target = api::Target { task: intent.task().map(|task| task.uuid()), ..api::Target::default() };
-    let word = match intent {
+    match intent {
         Intent::Continue { execution, .. } => {
             target.execution = execution.map(|execution| execution.uuid());
-            "continue"
         }
         Intent::Answer { execution, .. } => {
             target.execution = execution.map(|execution| execution.uuid());
-            "answer"
         }
         Intent::NewTask { project, agent } => {
             target.project = Some(project.uuid());
             target.agent.clone_from(agent);
-            "new_task"
         }
         Intent::AddExecution { agent, role: wanted, .. } => {
             target.agent = Some(agent.clone());
             target.role = Some(role(*wanted));
-            "add_execution"
         }
         Intent::SwitchAgent { agent, model, .. } => {
             target.agent.clone_from(agent);
             target.model.clone_from(model);
-            "switch_agent"
         }
         Intent::Approve { approval, scope, .. } => {
             target.approval = Some(approval.uuid());
@@ -65,32 +60,27 @@ fn aim(intent: &Intent) -> api::Aim {
                 Scope::Once => api::Scope::Once,
                 Scope::Always => api::Scope::Always,
             });
-            "approve"
         }
         Intent::Deny { approval, .. } => {
             target.approval = Some(approval.uuid());
-            "deny"
         }
         Intent::Clarify { candidates, approvals } => {
             let tasks = candidates.iter().map(|task| task.uuid());
             target.candidates = tasks.chain(approvals.iter().map(|approval| approval.uuid())).collect();
-            "clarify"
         }
         Intent::Retry { execution, .. } => {
             target.execution = execution.map(|execution| execution.uuid());
-            "retry"
         }
         Intent::Fork { agent, .. } => {
             target.agent.clone_from(agent);
-            "fork"
         }
-        Intent::FreshSession { .. } => "fresh_session",
-        Intent::Status { .. } => "status",
-        Intent::Cancel { .. } => "cancel",
-        Intent::Close { .. } => "close",
-        Intent::Focus { .. } => "focus",
-        Intent::Ack => "ack",
-        Intent::Help => "help",
-    };
-    api::Aim { intent: word.into(), target }
+        Intent::FreshSession { .. }
+        | Intent::Status { .. }
+        | Intent::Cancel { .. }
+        | Intent::Close { .. }
+        | Intent::Focus { .. }
+        | Intent::Ack
+        | Intent::Help => {}
+    }
+    api::Aim { intent: intent.word().into(), target }
 }

@@ -272,6 +272,7 @@ fn changed(recorded: &Recorded, event: &Event) -> EntryBody {
 fn name(event: &Event) -> &'static str {
     match event {
         Event::Person(PersonEvent::PersonEnrolled { .. }) => "person_enrolled",
+        Event::Person(PersonEvent::LocaleChosen { .. }) => "locale_chosen",
         Event::Person(PersonEvent::IdentityLinked { .. }) => "identity_linked",
         Event::Person(PersonEvent::IdentityUnlinked { .. }) => "identity_unlinked",
         Event::Project(ProjectEvent::ProjectAdded { .. }) => "project_added",

@@ -1,5 +1,6 @@
 //! Tasks, executions, runtime sessions and turns to the wire.
 
+use throughline_api::card as api_card;
 use throughline_api::project::{Project, ProjectRef};
 use throughline_api::task as api;
 use throughline_api::timeline::{PlanEntry, Usage};
@@ -7,12 +8,13 @@ use throughline_model::execution::{Activity, Execution, ExecutionEnd, Role};
 use throughline_model::ids::Id as _;
 use throughline_model::input::QueuedInput;
 use throughline_model::plan::{self, PlanPriority, PlanStatus};
-use throughline_model::present::{self, Locale};
+use throughline_model::present::{self, Card, Locale, card};
 use throughline_model::runtime_session::{ResumeCause, RuntimePhase, RuntimeSession, StartReason};
 use throughline_model::task::{Lifecycle, Task};
 use throughline_model::turn::{self, ActiveTurn, EndedTurn, StopReason, TurnOutcome, TurnStage};
 use throughline_model::view::{ProjectRow, TaskRow};
 
+use super::reply::choice;
 use super::{approval, block, moment};
 
 pub(crate) fn project(row: &ProjectRow) -> Project {
@@ -20,7 +22,7 @@ pub(crate) fn project(row: &ProjectRow) -> Project {
 }
 
 /// A row of the list, with the name of its project.
-pub(crate) fn summary(row: &TaskRow, project: &str) -> api::TaskSummary {
+pub(crate) fn summary(locale: Locale, row: &TaskRow, project: &str) -> api::TaskSummary {
     api::TaskSummary {
         key: row.key.clone(),
         id: row.id.uuid(),
@@ -28,22 +30,25 @@ pub(crate) fn summary(row: &TaskRow, project: &str) -> api::TaskSummary {
         project: ProjectRef { id: row.project.uuid(), name: project.to_owned() },
         lifecycle: lifecycle(row.lifecycle),
         activity: activity(&row.activity),
-        glance: present::row_glance(Locale::En, row),
+        state: locale.state(row.lifecycle, &row.activity),
+        glance: present::row_glance(locale, row),
         agent: row.agent.clone(),
         last_said: row.last_said.clone(),
+        progress: row.plan.map(|(done, total)| api::Progress { done, total }),
         updated_at: moment(row.updated_at),
     }
 }
 
 /// A task with all that is under it.
-pub(crate) fn task(task: &Task, row: &TaskRow, project: &str) -> api::Task {
+pub(crate) fn task(locale: Locale, task: &Task, row: &TaskRow, around: card::Around<'_>) -> api::Task {
     let reference = api::TaskRef { id: task.id.uuid(), key: task.key.clone() };
     api::Task {
-        summary: api::TaskSummary { glance: present::glance(Locale::En, task), ..summary(row, project) },
+        summary: api::TaskSummary { glance: present::glance(locale, task), ..summary(locale, row, around.project) },
         goal: task.goal.clone(),
         root: task.site.root.clone(),
         executions: task.executions.iter().map(execution).collect(),
         plan: task.plan.entries.iter().map(plan_entry).collect(),
+        plan_version: task.plan.version,
         notes: task.notes.clone(),
         approvals: task
             .approvals
@@ -51,6 +56,20 @@ pub(crate) fn task(task: &Task, row: &TaskRow, project: &str) -> api::Task {
             .iter()
             .map(|pending| approval(&pending.approval, reference.clone(), "pending", pending.asked_at))
             .collect(),
+        card: shown(locale, &present::card(locale, task, around)),
+    }
+}
+
+fn shown(locale: Locale, card: &Card) -> api_card::Card {
+    let field = |field: &card::Field| api_card::CardField {
+        about: field.about.word().into(),
+        label: field.label.clone(),
+        lines: field.lines.clone(),
+    };
+    api_card::Card {
+        text: card.text(locale),
+        fields: card.fields.iter().map(field).collect(),
+        buttons: card.buttons.iter().map(choice).collect(),
     }
 }
 
