@@ -186,6 +186,7 @@ impl History {
                 status,
                 input: Some(r#"{"command":["cargo","nextest","run"]}"#.into()),
                 output,
+                exit_code: None,
                 changes: vec![],
                 locations: vec!["/code/shop/src/theme.rs".into()],
             };

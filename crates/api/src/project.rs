@@ -38,6 +38,15 @@ pub struct AddProject {
     pub agent: Option<String>,
 }
 
+/// What is pinned to a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PinnedNotes {
+    /// Which project.
+    pub project: ProjectRef,
+    /// Oldest first.
+    pub notes: Vec<String>,
+}
+
 /// A short pointer to a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProjectRef {

@@ -292,7 +292,7 @@ pub struct SwitchTo {
     pub model: Option<String>,
 }
 
-/// A note to pin to a task.
+/// A note to pin to a task or a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PinNote {

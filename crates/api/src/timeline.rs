@@ -322,14 +322,27 @@ pub enum EntryBody {
         /// Which model.
         model: String,
     },
-    /// A brief waits for the next runtime session.
+    /// A brief is due with the first prompt of the next runtime session.
     HandoffPrepared {
         /// Which.
         handoff: Uuid,
         /// Who gets it.
         execution: Uuid,
+        /// The task whose work it tells, if that is another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Uuid>,
+        /// The last turn that it tells of; all that happened if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cut: Option<Uuid>,
+    },
+    /// The brief was written, and went to the agent with this turn's prompt.
+    HandoffGiven {
+        /// Which.
+        handoff: Uuid,
+        /// With which turn.
+        turn: Uuid,
         /// The brief.
-        text: String,
+        text: Text,
     },
     /// The workspace's state was kept.
     CheckpointTaken {
@@ -464,6 +477,9 @@ pub struct ToolCall {
     /// What came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Text>,
+    /// The exit code of a command, where the agent says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// Files that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,

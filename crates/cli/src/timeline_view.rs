@@ -234,7 +234,7 @@ fn session_paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option
         }
         EntryBody::ExecutionEnded { end, .. } => locale.execution_ended(safe_line(end)),
         EntryBody::ModelChosen { model, .. } => locale.model_chosen(safe_line(model)),
-        EntryBody::HandoffPrepared { text, .. } => locale.brief_ready(safe_glance(text, 80)),
+        EntryBody::HandoffGiven { text, .. } => locale.brief_ready(safe_glance(&text.text, 80)),
         _ => return None,
     };
     Some(output.paint(Style::Faint, &text))

@@ -274,6 +274,7 @@ mod tests {
             status,
             input: None,
             output: output.map(|text| Text::from(text.to_owned())),
+            exit_code: None,
             changes: vec![],
             locations: vec![],
         }))

@@ -18,7 +18,7 @@ use throughline_model::stream::StreamId;
 use throughline_model::task::TaskEvent;
 use throughline_store::port::PageQuery;
 
-use crate::checkpoints::{Change, Checkpoints, FileDiff, Taken};
+use crate::checkpoints::{Checkpoints, FileDiff, Taken};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -137,14 +137,8 @@ fn look_now(root: &str) -> Option<u64> {
 }
 
 fn named(file: &FileDiff) -> ChangedFile {
-    let change = match file.change {
-        Change::Added => "added",
-        Change::Modified => "modified",
-        Change::Deleted => "deleted",
-        Change::Renamed { .. } => "renamed",
-        Change::TypeChanged => "type_changed",
-    };
-    ChangedFile { path: file.path.clone(), change: change.into(), added: file.added, removed: file.removed }
+    let change = crate::driver::brief::word(&file.change).into();
+    ChangedFile { path: file.path.clone(), change, added: file.added, removed: file.removed }
 }
 
 /// What a turn changed.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::ChangedFile;
-use crate::handoff::{Handoff, TurnSummary};
+use crate::handoff::Handoff;
 use crate::ids::ExecutionId;
 use crate::input::QueuedInput;
 use crate::runtime_session::{Failure, ResumeCause, RuntimeSession, StartReason};
@@ -69,7 +69,7 @@ pub struct Execution {
     pub active: Option<ActiveTurn>,
     /// What it remembers of the turns that ended.
     pub past: Past,
-    /// A brief for the first prompt of its next runtime session.
+    /// A brief that is due with the first prompt of its next runtime session.
     pub handoff: Option<Handoff>,
 }
 
@@ -93,8 +93,6 @@ pub struct Past {
     pub last_said: String,
     /// The agent's last words were a question that waits for an answer.
     pub question: bool,
-    /// The newest turns, oldest first.
-    pub recent: Vec<TurnSummary>,
     /// When its process died last, newest last.
     #[serde(default)]
     pub deaths: Vec<Timestamp>,
@@ -104,8 +102,6 @@ pub struct Past {
 }
 
 impl Past {
-    /// How many turns are remembered for a brief.
-    pub const RECENT: usize = 20;
     /// So many deaths within [`Past::LOOP_MILLIS`] are a crash loop.
     pub const LOOP_DEATHS: usize = 3;
     /// See [`Past::LOOP_DEATHS`].

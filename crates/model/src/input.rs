@@ -22,6 +22,20 @@ pub struct QueuedInput {
     pub at: Timestamp,
 }
 
+impl QueuedInput {
+    /// Whether it is one of the agent's own slash commands, which reach it verbatim and with nothing before them.
+    #[must_use]
+    pub fn is_command(&self) -> bool {
+        let Some(ContentBlock::Text { text }) = self.content.first() else { return false };
+        let word = text.head().split_whitespace().next().unwrap_or_default();
+        let named = |name: &str| {
+            name.starts_with(char::is_alphabetic)
+                && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'))
+        };
+        word.strip_prefix('/').is_some_and(named)
+    }
+}
+
 /// Where an input goes in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -72,6 +72,9 @@ pub struct ToolCall {
     /// What came out, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Text>,
+    /// The exit code of a command, where the agent says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// Files that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,

@@ -9,6 +9,9 @@ use crate::rejection::Rejection;
 use crate::stream::StreamId;
 use crate::task::TaskCommand;
 
+/// The most notes that a project keeps.
+const MAX_NOTES: usize = 50;
+
 /// A project's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
@@ -22,6 +25,9 @@ pub struct Project {
     pub default_agent: String,
     /// Who may see and do things here.
     pub members: Vec<PersonId>,
+    /// What was pinned: a part of every handoff of its tasks.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// How many tasks were numbered.
     pub tasks: u64,
     /// Whether it was put away.
@@ -49,6 +55,13 @@ pub enum ProjectCommand {
     SetDefaultAgent {
         /// Which.
         agent: String,
+    },
+    /// Pin a note.
+    PinNote {
+        /// Who.
+        person: PersonId,
+        /// The words.
+        text: String,
     },
     /// Give a task its number.
     NumberTask {
@@ -79,6 +92,13 @@ pub enum ProjectEvent {
         /// Which.
         agent: String,
     },
+    /// A note was pinned.
+    ProjectNotePinned {
+        /// Who.
+        person: PersonId,
+        /// The words.
+        text: String,
+    },
     /// A task got its number.
     TaskNumbered {
         /// Which task.
@@ -94,15 +114,20 @@ pub(crate) fn decide(state: Option<&Project>, command: ProjectCommand) -> Result
             ProjectCommand::Add { project, name, root, agent, member } => {
                 Ok(vec![ProjectEvent::ProjectAdded { project, name, root, agent, member }])
             }
-            ProjectCommand::SetDefaultAgent { .. } | ProjectCommand::NumberTask { .. } => {
-                Err(Rejection::NotFound { what: "project" })
-            }
+            ProjectCommand::SetDefaultAgent { .. }
+            | ProjectCommand::PinNote { .. }
+            | ProjectCommand::NumberTask { .. } => Err(Rejection::NotFound { what: "project" }),
         };
     };
     match command {
         ProjectCommand::Add { .. } => Err(Rejection::Exists { what: "the project" }),
         ProjectCommand::SetDefaultAgent { agent } if agent == project.default_agent => Ok(vec![]),
         ProjectCommand::SetDefaultAgent { agent } => Ok(vec![ProjectEvent::DefaultAgentSet { agent }]),
+        ProjectCommand::PinNote { text, .. } if text.trim().is_empty() => Err(Rejection::Empty),
+        ProjectCommand::PinNote { .. } if project.notes.len() >= MAX_NOTES => {
+            Err(Rejection::QueueFull { waiting: project.notes.len() })
+        }
+        ProjectCommand::PinNote { person, text } => Ok(vec![ProjectEvent::ProjectNotePinned { person, text }]),
         ProjectCommand::NumberTask { task } => Ok(vec![ProjectEvent::TaskNumbered { task, number: project.tasks + 1 }]),
     }
 }
@@ -116,13 +141,20 @@ pub(crate) fn evolve(state: &mut Option<Project>, event: &ProjectEvent) {
                 roots: vec![root.clone()],
                 default_agent: agent.clone(),
                 members: vec![*member],
+                notes: vec![],
                 tasks: 0,
                 archived: false,
             });
         }
         (Some(project), ProjectEvent::DefaultAgentSet { agent }) => project.default_agent.clone_from(agent),
+        (Some(project), ProjectEvent::ProjectNotePinned { text, .. }) => project.notes.push(text.clone()),
         (Some(project), ProjectEvent::TaskNumbered { number, .. }) => project.tasks = *number,
-        (None, ProjectEvent::DefaultAgentSet { .. } | ProjectEvent::TaskNumbered { .. }) => {}
+        (
+            None,
+            ProjectEvent::DefaultAgentSet { .. }
+            | ProjectEvent::ProjectNotePinned { .. }
+            | ProjectEvent::TaskNumbered { .. },
+        ) => {}
     }
 }
 
@@ -135,6 +167,8 @@ pub(crate) fn react(project: &Project, event: &ProjectEvent) -> Vec<Effect> {
                 command: Box::new(Command::Task(TaskCommand::AssignKey { key })),
             }]
         }
-        ProjectEvent::ProjectAdded { .. } | ProjectEvent::DefaultAgentSet { .. } => vec![],
+        ProjectEvent::ProjectAdded { .. }
+        | ProjectEvent::DefaultAgentSet { .. }
+        | ProjectEvent::ProjectNotePinned { .. } => vec![],
     }
 }

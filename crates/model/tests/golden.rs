@@ -56,6 +56,8 @@ fn people_and_settings(world: &mut World) {
     let project = world.project;
     let set = ProjectCommand::SetDefaultAgent { agent: "codex".into() };
     world.send(StreamId::Project(project), Command::Project(set)).expect("set");
+    let pin = ProjectCommand::PinNote { person, text: "tabs".into() };
+    world.send(StreamId::Project(project), Command::Project(pin)).expect("pinned");
 }
 
 fn work(world: &mut World) -> throughline_model::ids::TaskId {
@@ -116,6 +118,7 @@ fn items(world: &mut World) -> Vec<Item> {
         status: ToolStatus::Completed,
         input: Some("{}".into()),
         output: Some(Text::Blob { blob: blob.clone(), head: "first".into() }),
+        exit_code: None,
         changes: vec![FileChange { path: "a.rs".into(), before: None, after: "new".into() }],
         locations: vec!["a.rs".into()],
     };
@@ -154,6 +157,8 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     world.follow_up(task, "go on");
     world.report(task, open_failed(NativeFate::Gone)).expect("current");
     world.opened(task);
+    let turn = world.running_turn(task);
+    world.tell(task, TaskCommand::GiveHandoff { turn, text: "the brief".into() }).expect("due");
     world.answered(task);
     workspace_changes(world, task);
     world.tell(task, TaskCommand::PinNote { person, text: "mind the gap".into() }).expect("pinned");
@@ -232,6 +237,7 @@ fn the_goldens_cover_every_event_of_the_model() {
         "identity_unlinked",
         "project_added",
         "default_agent_set",
+        "project_note_pinned",
         "task_numbered",
         "conversation_opened",
         "input_received",
@@ -252,6 +258,7 @@ fn the_goldens_cover_every_event_of_the_model() {
         "execution_ended",
         "model_chosen",
         "handoff_prepared",
+        "handoff_given",
         "input_queued",
         "input_withdrawn",
         "turn_requested",

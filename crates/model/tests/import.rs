@@ -61,7 +61,7 @@ fn turns_that_are_read_twice_are_recorded_once() {
     assert_eq!(recorded(&world, |event| matches!(event, TaskEvent::TurnImported { .. })), 5);
     assert_eq!(recorded(&world, |event| matches!(event, TaskEvent::ItemRecorded { .. })), 5);
     assert_eq!(world.primary(task).past.turns, 5);
-    assert_eq!(world.primary(task).past.recent[4].answered, "did 4");
+    assert!(world.brief(task).contains("did 4"), "{}", world.brief(task));
     world.tell(task, TaskCommand::FinishImport { session, left_out: None }).expect("finished");
     world.tell(task, TaskCommand::ImportTurns { session, from: 5, turns: turns(session, 5..9) }).expect("passed over");
     world.tell(task, TaskCommand::FinishImport { session, left_out: None }).expect("passed over");

@@ -200,7 +200,7 @@ fn another_agent_takes_over_with_a_brief_under_the_same_task() {
         .expect("nothing runs");
     assert_eq!(world.primary(task).id, execution);
     assert_eq!(world.task(task).executions.len(), 2);
-    let brief = world.primary(task).handoff.clone().expect("a brief").text;
+    let brief = world.brief(task);
     assert!(brief.contains("fix routing"), "{brief}");
     world.follow_up(task, "go on");
     assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::Changed]);
@@ -220,7 +220,7 @@ fn a_session_that_is_truly_lost_is_a_reason() {
     let turn = world.running_turn(task);
     world.opened(task);
     assert_eq!(world.running_turn(task), turn, "the same turn goes on in the new session");
-    assert!(world.primary(task).prompt().is_some_and(|prompt| prompt.preface.is_some()), "with a brief");
+    assert!(world.primary(task).prompt().is_some_and(|prompt| prompt.handoff.is_some()), "with a brief");
 }
 
 #[test]

@@ -57,6 +57,7 @@ async fn the_document_tells_the_whole_task() {
             status: ToolStatus::Failed,
             input: None,
             output: Some(Text::from("````\n# out of the fence?\n\u{1b}[2J")),
+            exit_code: None,
             changes: vec![],
             locations: vec![],
         }),

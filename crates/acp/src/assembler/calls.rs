@@ -296,6 +296,7 @@ fn blank(name: &str) -> ToolCall {
         status: ToolStatus::Pending,
         input: None,
         output: None,
+        exit_code: None,
         changes: Vec::new(),
         locations: Vec::new(),
     }

@@ -26,6 +26,7 @@ pub(super) struct Patch {
     locations: Option<Vec<String>>,
     input: Option<String>,
     raw_output: Option<String>,
+    exit_code: Option<i32>,
     printed: Option<String>,
 }
 
@@ -67,6 +68,7 @@ impl Patch {
             locations: fields.locations.filter(|locations| given(locations.is_empty())).map(paths),
             input: verbatim.raw_input.map(|raw| raw.get().to_owned()),
             raw_output: verbatim.raw_output.map(raw_text),
+            exit_code: verbatim.raw_output.and_then(exit_code),
             printed: update.meta.as_ref().and_then(printed),
         })
     }
@@ -78,6 +80,7 @@ impl Patch {
         durable |= set(&mut body.status, self.status.filter(|new| new.ended() || !ended));
         durable |= set(&mut body.locations, self.locations);
         durable |= set(&mut body.input, self.input.map(|input| Some(input.into())));
+        durable |= set(&mut body.exit_code, self.exit_code.map(Some));
         let mut output = None;
         if let Some((text, changes)) = self.content {
             durable |= set(&mut body.changes, Some(changes).filter(|changes| !changes.is_empty()));
@@ -166,6 +169,16 @@ fn status(status: acp::ToolCallStatus) -> Option<ToolStatus> {
 
 fn raw_text(raw: &RawValue) -> String {
     serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
+}
+
+/// How a command ended. Agents agree on saying it in the raw output, not on the spelling.
+fn exit_code(raw: &RawValue) -> Option<i32> {
+    #[derive(Deserialize)]
+    struct Ended {
+        #[serde(alias = "exitCode", alias = "exit")]
+        exit_code: i32,
+    }
+    serde_json::from_str::<Ended>(raw.get()).ok().map(|ended| ended.exit_code)
 }
 
 fn contents(contents: Vec<acp::ToolCallContent>) -> (String, Vec<FileChange>) {

@@ -15,7 +15,7 @@ use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::LoginLink;
 use crate::message::{SendMessage, SentMessage};
 use crate::person::{ChangeMe, Me};
-use crate::project::{AddProject, Conversation, OpenConversation, Project, ProjectList};
+use crate::project::{AddProject, Conversation, OpenConversation, PinnedNotes, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
 use crate::workspace::{RestoreTo, Restored, TurnList};
@@ -255,6 +255,11 @@ impl Client {
     /// Pins a note.
     pub async fn pin_note(&self, key: &str, note: &PinNote) -> Result<TaskChange, ClientError> {
         self.json(Call::post(&format!("/api/v1/tasks/{}/notes", escaped(key))).with_json(note)?).await
+    }
+
+    /// Pins a note to a project.
+    pub async fn pin_project_note(&self, project: &str, note: &PinNote) -> Result<PinnedNotes, ClientError> {
+        self.json(Call::post(&format!("/api/v1/projects/{}/notes", escaped(project))).with_json(note)?).await
     }
 
     /// Approvals that are pending.

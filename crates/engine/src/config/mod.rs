@@ -13,6 +13,8 @@ use std::time::Duration;
 
 pub use agents::AgentProfile;
 pub use projects::{OnAgentFailure, ProjectSettings};
+use throughline_model::content::Text;
+use throughline_model::handoff::Budget;
 
 use crate::home::Home;
 
@@ -41,6 +43,8 @@ pub struct Config {
     pub park_after: Duration,
     /// How many processes there may be before one that rests has to go.
     pub max_live_sessions: usize,
+    /// How long a brief may be.
+    pub handoff: Budget,
 }
 
 /// Why the settings cannot be used.
@@ -90,11 +94,29 @@ struct File {
     stall_after_secs: Option<u64>,
     park_after_secs: Option<u64>,
     max_live_sessions: Option<usize>,
+    handoff: HandoffFile,
     agents: BTreeMap<String, agents::Profile>,
     env: BTreeMap<String, String>,
     env_file: Option<PathBuf>,
     projects: BTreeMap<String, ProjectSettings>,
     on_agent_failure: Option<OnAgentFailure>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct HandoffFile {
+    max_bytes: Option<usize>,
+}
+
+impl HandoffFile {
+    fn budget(&self) -> Result<Budget, String> {
+        let most = Text::INLINE_MAX_BYTES;
+        match self.max_bytes {
+            None => Ok(Budget::default()),
+            Some(max_bytes) if max_bytes <= most => Ok(Budget { max_bytes }),
+            Some(max_bytes) => Err(format!("handoff.max_bytes is {max_bytes}, and {most} at most")),
+        }
+    }
 }
 
 /// One live session per GB of memory, at most eight.
@@ -137,6 +159,7 @@ impl Config {
             stall_after: Duration::from_secs(file.stall_after_secs.unwrap_or(10 * 60)),
             park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
+            handoff: file.handoff.budget().map_err(invalid)?,
         };
         let stray = config.agents_in_use().into_iter().find(|(_, name)| config.agent(name).is_none());
         if let Some((place, name)) = stray {
@@ -252,6 +275,7 @@ mod tests {
             ("default_agent = 'nobody'", "nobody"),
             ("[agents.mine]\ncommand = []", "mine"),
             ("[agents.mine]\n", "command"),
+            ("[handoff]\nmax_bytes = 1000000", "handoff.max_bytes"),
             ("not toml", "config.toml"),
         ] {
             let error = parse(text).expect_err(text);

@@ -4,11 +4,13 @@
 //! what its agent says. It owns no state that matters: after a crash the next daemon's driver reads the agent's spool
 //! again from the mark that was committed with the last events.
 //!
+//! - `brief`: what a session that has not seen the work is told of it;
 //! - `start`: launch or attach, and what to do when the keeper is gone;
 //! - `hear`: what the agent says becomes reports to the task;
 //! - `park`: what has nothing to do goes, and comes back with the next message;
 //! - `speak`: prompts, cancels and answers become frames.
 
+pub(crate) mod brief;
 mod checkpoint;
 mod hear;
 pub(crate) mod launch;

@@ -59,8 +59,8 @@ impl Driver {
         let Some(native) = native_of(session, process) else { return Ok(None) };
         let offers = &session.description.capabilities;
         let mut blocks = vec![];
-        if let Some(brief) = prompt.preface {
-            blocks.push(briefing(brief, offers));
+        if let Some(handoff) = prompt.handoff {
+            blocks.push(document("handoff.md", self.shared.brief(process, turn, handoff).await?, offers));
         }
         for block in &prompt.input.content {
             blocks.push(self.block(block, offers).await?);
@@ -155,12 +155,12 @@ fn native_of(session: &RuntimeSession, process: Process) -> Option<String> {
     session.native.clone().filter(|_| current)
 }
 
-/// The brief goes as a document where the agent takes one: it is material, not words of the person.
-fn briefing(brief: &str, offers: &Capabilities) -> PromptBlock {
-    if offers.embedded_context {
-        return resource("handoff.md", "text/markdown", ResourceContents::Text(brief.to_owned()));
+/// What comes along goes as a document where the agent takes one: it is material, not words of the person.
+fn document(name: &str, text: String, offers: &Capabilities) -> PromptBlock {
+    match offers.embedded_context {
+        true => resource(name, "text/markdown", ResourceContents::Text(text)),
+        false => PromptBlock::Text(text),
     }
-    PromptBlock::Text(brief.to_owned())
 }
 
 fn resource(name: &str, mime: &str, contents: ResourceContents) -> PromptBlock {

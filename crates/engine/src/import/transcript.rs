@@ -115,6 +115,7 @@ impl Transcript {
             status: ToolStatus::Failed,
             input: line.input.as_deref().map(bounded),
             output: None,
+            exit_code: None,
             changes: vec![],
             locations: vec![],
         });

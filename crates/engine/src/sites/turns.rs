@@ -6,7 +6,6 @@ use std::str::FromStr;
 use throughline_model::checkpoint::{CheckpointSide, CheckpointTree};
 use throughline_model::content::{one_line, plain_text};
 use throughline_model::event::{Event, Seq};
-use throughline_model::handoff::TurnSummary;
 use throughline_model::ids::{InputId, TaskId, TurnId};
 use throughline_model::item::ItemBody;
 use throughline_model::rejection::Rejection;
@@ -35,6 +34,17 @@ pub struct PastTurn {
     pub before: Option<CheckpointTree>,
     /// The workspace after it.
     pub after: Option<CheckpointTree>,
+}
+
+/// A turn in three lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnSummary {
+    /// What the person said.
+    pub said: String,
+    /// The agent's last words.
+    pub answered: String,
+    /// How it ended.
+    pub outcome: String,
 }
 
 impl PastTurn {

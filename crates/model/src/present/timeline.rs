@@ -215,7 +215,7 @@ fn underneath(locale: Locale, event: &TaskEvent) -> Option<Entry> {
         TaskEvent::ExecutionAdded { agent, role, .. } => locale.joins(fit(agent, NAME_CHARS), locale.role(*role)),
         TaskEvent::ExecutionEnded { end, .. } => locale.execution_ended(locale.execution_end(*end)),
         TaskEvent::ModelChosen { model, .. } => locale.model_chosen(fit(model, NAME_CHARS)),
-        TaskEvent::HandoffPrepared { handoff } => locale.brief_ready(fit(&handoff.text, 80)),
+        TaskEvent::HandoffGiven { text, .. } => locale.brief_ready(fit(text.head(), 80)),
         _ => return None,
     };
     Some(entry(Kind::Recovery, text))

@@ -146,6 +146,13 @@ pub enum TaskCommand {
         /// The words.
         text: String,
     },
+    /// Keep the brief that goes along with a turn's prompt.
+    GiveHandoff {
+        /// Which turn.
+        turn: TurnId,
+        /// The brief.
+        text: Text,
+    },
     /// A turn got its lease.
     BeginTurn {
         /// Which.

@@ -56,6 +56,7 @@ pub(crate) fn decide(
         TaskCommand::Close { person } => draft.close(person),
         TaskCommand::Reopen => draft.reopen(),
         TaskCommand::PinNote { person, text } => draft.pin(person, text)?,
+        TaskCommand::GiveHandoff { turn, text } => draft.give_handoff(turn, text),
         TaskCommand::BeginTurn { turn } => draft.begin(turn),
         TaskCommand::HoldTurn { turn, behind } => draft.hold(turn, behind),
         TaskCommand::DecideApproval { approval, verdict, by, digest, reason } => {

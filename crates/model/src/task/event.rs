@@ -8,7 +8,8 @@ use crate::content::Text;
 use crate::execution::{ExecutionEnd, Role};
 use crate::handoff::Handoff;
 use crate::ids::{
-    ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
+    ApprovalId, ChangeId, ConversationId, ExecutionId, HandoffId, InputId, PersonId, ProjectId, RuntimeSessionId,
+    TaskId, TurnId,
 };
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
@@ -93,10 +94,19 @@ pub enum TaskEvent {
         /// Which model.
         model: String,
     },
-    /// A brief waits for the next runtime session.
+    /// A brief is due with the first prompt of the next runtime session.
     HandoffPrepared {
-        /// The brief.
+        /// Of what, and for whom.
         handoff: Handoff,
+    },
+    /// The brief was written, and goes to the agent with this turn's prompt.
+    HandoffGiven {
+        /// Which.
+        handoff: HandoffId,
+        /// With which turn.
+        turn: TurnId,
+        /// The brief.
+        text: Text,
     },
     /// A message waits for an execution.
     InputQueued {

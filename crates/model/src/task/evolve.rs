@@ -2,9 +2,8 @@
 
 use super::{Lifecycle, PendingApproval, Task, TaskEvent};
 use crate::checkpoint::{Checkpoint, CheckpointSide};
-use crate::content::{one_line, plain_text};
+use crate::content::one_line;
 use crate::execution::{Execution, NextStart, Past, Role};
-use crate::handoff::TurnSummary;
 use crate::ids::{ExecutionId, InputId, RuntimeSessionId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
@@ -96,7 +95,8 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         }
         TaskEvent::WorkspaceChangePlanned { change, plan } => task.site.plan(*change, plan),
         TaskEvent::WorkspaceChangeEnded { change, .. } => task.site.end(*change),
-        TaskEvent::TaskCreated { .. } | TaskEvent::RuntimeSessionReattached { .. } => {}
+        TaskEvent::TaskCreated { .. } | TaskEvent::HandoffGiven { .. } | TaskEvent::RuntimeSessionReattached { .. } => {
+        }
     }
 }
 
@@ -306,16 +306,8 @@ impl Execution {
         let past = &mut self.past;
         past.turns += 1;
         past.question &= matches!(outcome, TurnOutcome::Completed { .. });
-        past.recent.push(TurnSummary {
-            said: one_line(&plain_text(&active.input.content), REMEMBERED_CHARS),
-            answered: active.said,
-            outcome: outcome.word().to_owned(),
-        });
-        if past.recent.len() > Past::RECENT {
-            past.recent.remove(0);
-        }
         // The agent has the brief once a prompt that carried it was handed on.
-        if active.started_at.is_some() {
+        if active.started_at.is_some() && !active.input.is_command() {
             self.handoff = None;
         }
         past.last = Some(EndedTurn { id: active.id, input: active.input, outcome: outcome.clone(), at });

@@ -7,8 +7,6 @@ use super::decide::Draft;
 use super::evolve::{REMEMBERED_CHARS, with_session};
 use super::{ImportedTurn, Task, TaskEvent, TaskSeed};
 use crate::content::one_line;
-use crate::execution::Past;
-use crate::handoff::TurnSummary;
 use crate::ids::{ConversationId, PersonId, RuntimeSessionId, TaskId};
 use crate::item::{Item, ItemBody};
 use crate::rejection::Rejection;
@@ -95,20 +93,12 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent) {
                 });
             }
         }
-        TaskEvent::TurnImported { execution, said, answered, .. } => {
+        TaskEvent::TurnImported { execution, .. } => {
             let Some(execution) = task.execution_mut(*execution) else { return };
             if let Some(past) = execution.session.as_mut().and_then(|session| session.imported.as_mut()) {
                 past.turns += 1;
             }
             execution.past.turns += 1;
-            execution.past.recent.push(TurnSummary {
-                said: one_line(said.head(), REMEMBERED_CHARS),
-                answered: answered.clone(),
-                outcome: "completed".to_owned(),
-            });
-            if execution.past.recent.len() > Past::RECENT {
-                execution.past.recent.remove(0);
-            }
         }
         TaskEvent::PastImported { session, .. } => with_session(task, *session, |known, _| {
             if let Some(past) = known.imported.as_mut() {

@@ -2,9 +2,10 @@
 
 use super::decide::Draft;
 use super::{Lifecycle, TaskEvent, TaskSeed};
-use crate::execution::{ExecutionEnd, Role};
-use crate::handoff::{self, Facts, Handoff};
-use crate::ids::{ConversationId, ExecutionId, PersonId, TaskId};
+use crate::content::Text;
+use crate::execution::{Execution, ExecutionEnd, Role};
+use crate::handoff::Handoff;
+use crate::ids::{ConversationId, ExecutionId, PersonId, TaskId, TurnId};
 use crate::rejection::Rejection;
 use crate::runtime_session::{RuntimePhase, StartReason};
 
@@ -127,16 +128,20 @@ impl Draft {
 
     /// A brief for whoever has not seen the work. A task on which nothing was done yet needs none.
     pub(super) fn prepare_handoff(&mut self, to: ExecutionId) {
-        let turns: Vec<_> =
-            self.task.executions.iter().flat_map(|execution| execution.past.recent.iter().cloned()).collect();
-        if turns.is_empty() && self.task.notes.is_empty() {
+        let begun = |execution: &Execution| execution.past.turns > 0 || execution.active.is_some();
+        if !self.task.executions.iter().any(begun) && self.task.notes.is_empty() {
             return;
         }
-        let task = &self.task;
-        let facts = Facts { title: &task.title, goal: &task.goal, plan: &task.plan, notes: &task.notes, turns: &turns };
-        let text = handoff::brief(facts);
-        let id = self.mint.id();
-        self.emit(TaskEvent::HandoffPrepared { handoff: Handoff { id, to, text } });
+        let handoff = Handoff { id: self.mint.id(), to, from: None, cut: None, text: String::new() };
+        self.emit(TaskEvent::HandoffPrepared { handoff });
+    }
+
+    /// What was written of the record when the prompt was handed on is a part of the record.
+    pub(super) fn give_handoff(&mut self, turn: TurnId, text: Text) {
+        let due = self.task.execution_in(turn).and_then(|execution| execution.handoff.as_ref());
+        if let Some(handoff) = due.map(|handoff| handoff.id) {
+            self.emit(TaskEvent::HandoffGiven { handoff, turn, text });
+        }
     }
 
     pub(super) fn park_if_idle(&mut self, execution: ExecutionId, cause: &str) {

@@ -76,6 +76,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::ExecutionAdded { .. }
         | TaskEvent::ExecutionEnded { .. }
         | TaskEvent::HandoffPrepared { .. }
+        | TaskEvent::HandoffGiven { .. }
         | TaskEvent::InputQueued { .. }
         | TaskEvent::InputWithdrawn { .. }
         | TaskEvent::TurnHeld { .. }

@@ -3,6 +3,7 @@
 use super::decide::Draft;
 use super::{TaskEvent, TurnAnswer};
 use crate::execution::Execution;
+use crate::handoff::Handoff;
 use crate::ids::{ExecutionId, InputId, PersonId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::rejection::Rejection;
@@ -255,8 +256,8 @@ impl Execution {
     #[must_use]
     pub fn prompt(&self) -> Option<Prompt<'_>> {
         let active = self.active.as_ref()?;
-        let preface = self.handoff.as_ref().map(|handoff| handoff.text.as_str());
-        Some(Prompt { turn: active.id, preface, input: &active.input })
+        let handoff = self.handoff.as_ref().filter(|_| !active.input.is_command());
+        Some(Prompt { turn: active.id, handoff, input: &active.input })
     }
 }
 
@@ -265,8 +266,8 @@ impl Execution {
 pub struct Prompt<'a> {
     /// For which turn.
     pub turn: TurnId,
-    /// The brief, for a session that has not seen the work.
-    pub preface: Option<&'a str>,
+    /// The brief that is due, for a session that has not seen the work.
+    pub handoff: Option<&'a Handoff>,
     /// What the person said.
     pub input: &'a QueuedInput,
 }

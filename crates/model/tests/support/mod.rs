@@ -11,6 +11,7 @@ use throughline_model::conversation::{Birth, Channel, ConversationCommand, Recei
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::execution::{Execution, Role};
+use throughline_model::handoff::{Budget, Material, compose};
 use throughline_model::ids::*;
 use throughline_model::input::Urgency;
 use throughline_model::project::ProjectCommand;
@@ -245,6 +246,25 @@ impl World {
     pub fn decide_on(&mut self, task: TaskId, approval: ApprovalId, verdict: Verdict) -> Result<Vec<Event>, Rejection> {
         let by = self.person;
         self.tell(task, TaskCommand::DecideApproval { approval, verdict, by, digest: None, reason: None })
+    }
+
+    /// The brief of a task's record as it stands.
+    pub fn brief(&self, task: TaskId) -> String {
+        let material = Material::gather(self.task(task), self.task_events(task), None, None);
+        compose(&material, Budget::default())
+    }
+
+    /// All that happened to a task, oldest first.
+    pub fn task_events(&self, task: TaskId) -> Vec<&TaskEvent> {
+        let mut events = vec![];
+        for (stream, event, _) in &self.log {
+            if let (StreamId::Task(id), Event::Task(event)) = (stream, event)
+                && *id == task
+            {
+                events.push(event);
+            }
+        }
+        events
     }
 
     /// The effects since the last look.

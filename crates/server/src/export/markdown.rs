@@ -206,7 +206,7 @@ fn aside(body: &EntryBody) -> Option<String> {
         EntryBody::RuntimeSessionClosed { .. } => "the agent's session is closed".to_owned(),
         EntryBody::ExecutionEnded { end, .. } => format!("an execution ended: {}", line(end)),
         EntryBody::ModelChosen { model, .. } => format!("the model is to be {}", line(model)),
-        EntryBody::HandoffPrepared { .. } => "a brief is ready".to_owned(),
+        EntryBody::HandoffGiven { .. } => "the agent gets a brief of what was done".to_owned(),
         EntryBody::TaskRetitled { title } => format!("is now called {}", line(title)),
         EntryBody::TaskReopened {} => "reopened".to_owned(),
         _ => return None,

@@ -78,6 +78,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(approvals::get))
         .routes(routes!(approvals::decide))
         .routes(routes!(projects::list, projects::add))
+        .routes(routes!(projects::pin_note))
         .routes(routes!(agents::list))
         .routes(routes!(agents::probe))
         .routes(routes!(me::get, me::put))

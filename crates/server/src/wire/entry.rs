@@ -94,6 +94,7 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::ExecutionEnded { .. }
         | TaskEvent::ModelChosen { .. }
         | TaskEvent::HandoffPrepared { .. }
+        | TaskEvent::HandoffGiven { .. }
         | TaskEvent::CheckpointTaken { .. } => lifecycle_body(event),
     }
 }
@@ -129,8 +130,12 @@ fn lifecycle_body(event: &TaskEvent) -> EntryBody {
         TaskEvent::HandoffPrepared { handoff } => EntryBody::HandoffPrepared {
             handoff: handoff.id.uuid(),
             execution: handoff.to.uuid(),
-            text: handoff.text.clone(),
+            from: handoff.from.map(|task| task.uuid()),
+            cut: handoff.cut.map(|turn| turn.uuid()),
         },
+        TaskEvent::HandoffGiven { handoff, turn, text } => {
+            EntryBody::HandoffGiven { handoff: handoff.uuid(), turn: turn.uuid(), text: super::content::text(text) }
+        }
         TaskEvent::CheckpointTaken { checkpoint } => super::diff::checkpoint(checkpoint),
         // The other kinds have a function of their own.
         _ => EntryBody::Unknown,
@@ -277,6 +282,7 @@ fn name(event: &Event) -> &'static str {
         Event::Person(PersonEvent::IdentityUnlinked { .. }) => "identity_unlinked",
         Event::Project(ProjectEvent::ProjectAdded { .. }) => "project_added",
         Event::Project(ProjectEvent::DefaultAgentSet { .. }) => "default_agent_set",
+        Event::Project(ProjectEvent::ProjectNotePinned { .. }) => "project_note_pinned",
         Event::Project(ProjectEvent::TaskNumbered { .. }) => "task_numbered",
         Event::Conversation(ConversationEvent::ConversationOpened { .. }) => "conversation_opened",
         Event::Conversation(ConversationEvent::InputReceived(_)) => "input_received",

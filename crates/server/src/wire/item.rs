@@ -38,6 +38,7 @@ fn tool_call(item: api::ItemRef, call: &ToolCall) -> api::ToolCall {
         },
         input: call.input.as_ref().map(text),
         output: call.output.as_ref().map(text),
+        exit_code: call.exit_code,
         changes: call
             .changes
             .iter()

@@ -200,6 +200,7 @@ impl Daemon {
                 status,
                 input: None,
                 output: status.ended().then(|| Text::from("done")),
+                exit_code: None,
                 changes: vec![],
                 locations: vec![],
             }),

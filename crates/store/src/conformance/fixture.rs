@@ -73,6 +73,7 @@ impl Fixture {
             status,
             input: None,
             output: None,
+            exit_code: None,
             changes: vec![],
             locations: vec![],
         };
