@@ -14,6 +14,7 @@ pub mod daemon;
 pub mod diff;
 pub mod event;
 pub mod export;
+pub mod gc;
 pub mod import;
 pub mod login;
 pub mod message;

@@ -69,6 +69,11 @@ pub enum EntryBody {
         /// Who.
         person: Uuid,
     },
+    /// It was put away.
+    TaskArchived {
+        /// Who.
+        person: Uuid,
+    },
     /// It goes on.
     TaskReopened {},
     /// A conversation takes part.

@@ -131,6 +131,7 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         }
         EntryBody::TaskRetitled { title } => faint(locale.now_called(safe_line(title))),
         EntryBody::TaskClosed { .. } => faint(locale.closed()),
+        EntryBody::TaskArchived { .. } => faint(locale.archived()),
         EntryBody::TaskReopened {} => faint(locale.reopened()),
         EntryBody::NotePinned { text, .. } => locale.note_pinned(safe(text)),
         EntryBody::UserMessage(message) => user_message(output, locale, message),

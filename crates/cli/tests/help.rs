@@ -37,6 +37,7 @@ fn every_command_explains_itself() {
         "route",
         "doctor",
         "open",
+        "gc",
         "up",
         "down",
         "serve",

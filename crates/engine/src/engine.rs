@@ -15,6 +15,7 @@ use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
 use throughline_store::port::{Answer, Ask, Store};
+use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -66,6 +67,8 @@ pub(crate) struct Inner {
     pub(crate) drivers: Drivers,
     stop: CancellationToken,
     tasks: TaskTracker,
+    /// Taken for reading by who is about to name a blob, for writing by who removes blobs that nobody names.
+    pub(crate) blobs: RwLock<()>,
     _lock: HomeLock,
 }
 
@@ -108,7 +111,10 @@ impl Engine {
         tasks.spawn(hub.pump(store, head, stop.clone()));
         let performer = Arc::new(Performer::new(Arc::clone(&core), drivers.clone(), channels));
         tasks.spawn(performer.run(stop.clone()));
-        Ok(Self { inner: Arc::new(Inner { core, drivers, stop, tasks, _lock: lock }) })
+        let inner = Inner { core, drivers, stop, tasks, blobs: RwLock::new(()), _lock: lock };
+        let engine = Self { inner: Arc::new(inner) };
+        engine.inner.tasks.spawn(crate::retention::daily(Arc::downgrade(&engine.inner), engine.inner.stop.clone()));
+        Ok(engine)
     }
 
     /// The store, for reading.

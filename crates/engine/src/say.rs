@@ -76,6 +76,8 @@ impl Engine {
     #[tracing::instrument(name = "input", skip_all, fields(trace = tracing::field::Empty, conversation = %message.conversation))]
     pub async fn say(&self, mut message: Message) -> Result<Said, EngineError> {
         check_size(&message.content)?;
+        // Between the look at its blobs and the commit that names them, none is swept away.
+        let _kept = self.inner.blobs.read().await;
         self.check_blobs(&message.content).await?;
         let inbox_key = message.idempotency.as_ref().map(|known| format!("{}:{}", message.conversation, known.key));
         if let (Some(key), Some(idempotency)) = (&inbox_key, &message.idempotency)

@@ -44,13 +44,23 @@ impl Workspaces {
 
     /// The checkpoints of one root.
     pub(crate) fn of(&self, root: &str) -> Arc<Checkpoints> {
-        let id = WorkspaceId::of_root(root);
+        self.with(WorkspaceId::of_root(root))
+    }
+
+    fn with(&self, id: WorkspaceId) -> Arc<Checkpoints> {
         let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         let made = || {
             let dir = self.home.join("checkpoints").join(id.to_string());
             Arc::new(Checkpoints::new(dir).sparing(self.home.clone()))
         };
         Arc::clone(stores.entry(id).or_insert_with(made))
+    }
+
+    /// The checkpoints of every root that has any, whether it is in use or not.
+    pub(crate) fn all(&self) -> Vec<Arc<Checkpoints>> {
+        let entries = std::fs::read_dir(self.home.join("checkpoints")).into_iter().flatten().filter_map(Result::ok);
+        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<WorkspaceId>().ok());
+        ids.map(|id| self.with(id)).collect()
     }
 
     /// The workspace as it is.

@@ -23,6 +23,12 @@ impl Timestamp {
         self.0
     }
 
+    /// So much earlier.
+    #[must_use]
+    pub fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     /// This moment and a while.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {

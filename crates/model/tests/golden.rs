@@ -169,6 +169,7 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     let switch = TaskCommand::Switch { execution: second, agent: Some("codex".into()), model: Some("large".into()) };
     world.tell(task, switch).expect("switched");
     world.tell(task, TaskCommand::Close { person }).expect("closed");
+    world.tell(task, TaskCommand::Archive { person }).expect("archived");
     world.tell(task, TaskCommand::Reopen).expect("reopened");
 }
 
@@ -251,6 +252,7 @@ fn the_goldens_cover_every_event_of_the_model() {
         "task_keyed",
         "task_retitled",
         "task_closed",
+        "task_archived",
         "task_reopened",
         "conversation_joined",
         "note_pinned",

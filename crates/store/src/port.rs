@@ -7,6 +7,7 @@
 //! - a reader never sees a part of a batch.
 
 use async_trait::async_trait;
+use std::collections::HashSet;
 use std::sync::Arc;
 use throughline_model::content::BlobRef;
 use throughline_model::effect::Effect;
@@ -179,6 +180,37 @@ pub trait Store: Send + Sync + 'static {
     async fn put_blob(&self, bytes: Vec<u8>) -> Result<BlobRef, StoreError>;
     /// Bytes of the blob store.
     async fn blob(&self, sha256: &str) -> Result<Option<Vec<u8>>, StoreError>;
+    /// Removes blobs that nobody names, or only says which it would.
+    async fn sweep_blobs(&self, sweep: BlobSweep) -> Result<Swept, StoreError>;
+}
+
+/// Which blobs go.
+#[derive(Clone, Debug)]
+pub struct BlobSweep {
+    /// These stay, by their digests.
+    pub keep: HashSet<String>,
+    /// Those that were put, or put again, since then stay too: somebody may be about to name them.
+    pub before: Timestamp,
+    /// Whether anything is removed.
+    pub mode: SweepMode,
+}
+
+/// Whether a sweep removes anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepMode {
+    /// It only counts.
+    Look,
+    /// It removes.
+    Remove,
+}
+
+/// What a sweep found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// How many.
+    pub count: u64,
+    /// How large together.
+    pub bytes: u64,
 }
 
 /// What was committed.

@@ -11,6 +11,7 @@ use crate::approval::{Approval, ApprovalList, DecideApproval};
 use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
 use crate::diff::TurnDiff;
+use crate::gc::{Freed, RunGc};
 use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::LoginLink;
 use crate::message::{SendMessage, SentMessage};
@@ -230,6 +231,18 @@ impl Client {
     /// The person is done with it.
     pub async fn close(&self, key: &str) -> Result<TaskChange, ClientError> {
         self.act(key, "close").await
+    }
+
+    /// The person puts it away.
+    pub async fn archive(&self, key: &str) -> Result<TaskChange, ClientError> {
+        self.act(key, "archive").await
+    }
+
+    /// Applies retention, or says what it would free.
+    pub async fn gc(&self, gc: &RunGc) -> Result<Freed, ClientError> {
+        // Packing a large store takes longer than any other answer.
+        let patient = self.clone().with_patience(std::time::Duration::from_secs(30 * 60));
+        patient.json(Call::post("/api/v1/gc").with_json(gc)?).await
     }
 
     /// The person goes on with it.

@@ -10,10 +10,17 @@ pub(crate) struct Args {
     /// Which task
     #[arg(value_name = "KEY")]
     key: String,
+    /// Put it away: what is large about it goes after a while (see `tl gc`)
+    #[arg(long)]
+    archive: bool,
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let change = context.tell(async |client| Ok(client.close(&args.key).await?)).await;
+    let change = context
+        .tell(async |client| {
+            Ok(if args.archive { client.archive(&args.key).await? } else { client.close(&args.key).await? })
+        })
+        .await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
-    task_change::print(context.output, &change, "closed")
+    task_change::print(context.output, &change, if args.archive { "archived" } else { "closed" })
 }

@@ -15,6 +15,7 @@ mod doctor;
 mod down;
 mod export;
 mod fresh;
+mod gc;
 mod import;
 mod keep;
 mod locale;
@@ -88,6 +89,7 @@ enum Command {
     Route(route::Args),
     Doctor(doctor::Args),
     Open(open::Args),
+    Gc(gc::Args),
     Up(up::Args),
     Down(down::Args),
     Serve(serve::Args),
@@ -170,6 +172,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Agents(args) => client(output, |context| agents::run(context, args)),
         Command::Doctor(args) => client(output, |context| doctor::run(context, args)),
         Command::Open(args) => client(output, |context| open::run(context, args)),
+        Command::Gc(args) => client(output, |context| gc::run(context, args)),
         Command::Up(args) => client(output, |context| up::run(context, args)),
         Command::Down(args) => client(output, |context| down::run(context, args)),
     }

@@ -37,7 +37,7 @@ use tokio::sync::{Mutex, RwLock};
 
 pub use diff::{Change, FileDiff};
 pub use error::{CheckpointError, GitError};
-pub use prune::Freed;
+pub use prune::{Freed, Spare};
 pub use restore::{RestorePlan, Restored};
 
 use git::Git;

@@ -1,5 +1,6 @@
 //! Removing the checkpoints that nothing needs any more.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
@@ -23,6 +24,15 @@ const KEEP_REF: &str = "refs/throughline/keep";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Freed {
     /// On the disk.
+    pub bytes: u64,
+}
+
+/// What nothing needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spare {
+    /// Checkpoints.
+    pub trees: u64,
+    /// Bytes that only they have.
     pub bytes: u64,
 }
 
@@ -52,6 +62,58 @@ impl Checkpoints {
         self.git.call(&repack).whole(deadline).await?;
         self.git.call(&["prune", "--expire=now"]).whole(deadline).await?;
         Ok(Freed { bytes: before.saturating_sub(self.size().await?) })
+    }
+
+    /// What pruning would remove: how many of `known` are there and not kept, and the bytes that only they have.
+    pub async fn spare(&self, keep: &[String], known: &[String]) -> Result<Spare, CheckpointError> {
+        let deadline = Deadline::after(PRUNE_TIME);
+        for oid in keep.iter().chain(known) {
+            Self::checked(oid)?;
+        }
+        let _objects = self.objects.read().await;
+        if !self.git.dir.join("HEAD").exists() {
+            return Ok(Spare::default());
+        }
+        self.ready(deadline).await?;
+        let mut kept = self.there(keep, deadline).await?;
+        kept.extend(self.present_states(deadline).await?);
+        let roots: String = kept.iter().map(|oid| format!("{oid}\n")).collect();
+        let reached = match kept.is_empty() {
+            true => vec![],
+            false => {
+                let list = ["rev-list", "--objects", "--no-object-names", "--stdin"];
+                self.git.call(&list).stdin(roots.into_bytes()).whole(deadline).await?
+            }
+        };
+        let reached = String::from_utf8_lossy(&reached);
+        let reached: HashSet<&str> = reached.lines().collect();
+        let all = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objectsize:disk)"];
+        let all = self.git.call(&all).whole(deadline).await?;
+        let mut bytes = 0;
+        let objects = String::from_utf8_lossy(&all);
+        for (oid, size) in objects.lines().filter_map(|object| object.split_once(' ')) {
+            if !reached.contains(oid) {
+                bytes += size.parse().unwrap_or(0);
+            }
+        }
+        let there = self.there(known, deadline).await?;
+        let trees = there.iter().filter(|oid| !reached.contains(oid.as_str())).count() as u64;
+        Ok(Spare { trees, bytes })
+    }
+
+    /// The states that the indexes of existing roots build on.
+    async fn present_states(&self, deadline: Deadline) -> Result<Vec<String>, CheckpointError> {
+        let mut trees = Vec::new();
+        for folder in folders(&self.git.dir.join("roots")).map_err(CheckpointError::io(&self.git.dir))? {
+            let root = fs::read(folder.join("root")).map(|bytes| PathBuf::from(std::ffi::OsString::from_vec(bytes)));
+            let Some(root) = root.ok().filter(|root| root.is_dir()) else { continue };
+            let sight =
+                Sight { cwd: root.clone(), top: root, index: folder.join("index"), excludes: "/dev/null".into() };
+            if let Ok(tree) = self.git.call_in(&sight, &["write-tree"]).whole(deadline).await {
+                trees.push(one_line(&tree));
+            }
+        }
+        Ok(trees)
     }
 
     /// The bytes that the store takes on the disk.

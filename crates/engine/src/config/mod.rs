@@ -5,6 +5,7 @@
 
 mod agents;
 mod projects;
+mod retention;
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 pub use agents::AgentProfile;
 pub use projects::{OnAgentFailure, ProjectSettings};
+pub use retention::Retention;
+pub(crate) use retention::days;
 use throughline_model::content::Text;
 use throughline_model::handoff::Budget;
 
@@ -45,6 +48,8 @@ pub struct Config {
     pub max_live_sessions: usize,
     /// How long a brief may be.
     pub handoff: Budget,
+    /// How long what is no longer needed stays.
+    pub retention: Retention,
 }
 
 /// Why the settings cannot be used.
@@ -100,6 +105,7 @@ struct File {
     env_file: Option<PathBuf>,
     projects: BTreeMap<String, ProjectSettings>,
     on_agent_failure: Option<OnAgentFailure>,
+    retention: Retention,
 }
 
 #[derive(Default, Deserialize)]
@@ -160,6 +166,7 @@ impl Config {
             park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
             handoff: file.handoff.budget().map_err(invalid)?,
+            retention: file.retention,
         };
         let stray = config.agents_in_use().into_iter().find(|(_, name)| config.agent(name).is_none());
         if let Some((place, name)) = stray {

@@ -70,7 +70,6 @@ catalogue! {
         rests_after(agent, said) { en: "{agent} rests: {said}", zh: "{agent} 空闲：{said}" }
         closed() { en: "closed", zh: "已关闭" }
         closed_after(said) { en: "closed: {said}", zh: "已关闭：{said}" }
-        archived() { en: "archived", zh: "已归档" }
 
         // States.
         state_waiting_approval() { en: "waiting for approval", zh: "等待批准" }
@@ -221,6 +220,7 @@ catalogue! {
         made_in(title, root) { en: "{title} in {root}", zh: "{title}（{root}）" }
         now_called(title) { en: "is now called {title}", zh: "现在叫作 {title}" }
         reopened() { en: "reopened", zh: "已重新打开" }
+        archived() { en: "archived", zh: "已归档" }
         note_pinned(text) { en: "note: {text}", zh: "备注：{text}" }
         taken_back() { en: "the message was taken back", zh: "消息已撤回" }
         thinks(text) { en: "thinks: {text}", zh: "思考：{text}" }

@@ -141,6 +141,7 @@ fn single(locale: Locale, event: &TaskEvent) -> Option<Entry> {
         TaskEvent::TaskCreated { title, root, .. } => entry(Kind::Task, locale.made_in(line(title), line(root))),
         TaskEvent::TaskRetitled { title } => entry(Kind::Task, locale.now_called(line(title))),
         TaskEvent::TaskClosed { .. } => entry(Kind::Task, locale.closed()),
+        TaskEvent::TaskArchived { .. } => entry(Kind::Task, locale.archived()),
         TaskEvent::TaskReopened {} => entry(Kind::Task, locale.reopened()),
         TaskEvent::NotePinned { text, .. } => entry(Kind::Task, locale.note_pinned(said(text))),
         TaskEvent::InputWithdrawn { .. } => entry(Kind::Task, locale.taken_back()),

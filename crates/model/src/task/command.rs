@@ -137,6 +137,11 @@ pub enum TaskCommand {
         /// Who.
         person: PersonId,
     },
+    /// The person puts it away.
+    Archive {
+        /// Who.
+        person: PersonId,
+    },
     /// The person goes on with it.
     Reopen,
     /// Pin a note.

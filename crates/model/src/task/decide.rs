@@ -54,6 +54,7 @@ pub(crate) fn decide(
         TaskCommand::Retry { person, execution } => draft.retry(person, execution)?,
         TaskCommand::Fresh => draft.fresh()?,
         TaskCommand::Close { person } => draft.close(person),
+        TaskCommand::Archive { person } => draft.archive(person),
         TaskCommand::Reopen => draft.reopen(),
         TaskCommand::PinNote { person, text } => draft.pin(person, text)?,
         TaskCommand::GiveHandoff { turn, text } => draft.give_handoff(turn, text),

@@ -55,6 +55,11 @@ pub enum TaskEvent {
         /// Who.
         person: PersonId,
     },
+    /// It was put away: retention may take what is large about it.
+    TaskArchived {
+        /// Who.
+        person: PersonId,
+    },
     /// It goes on.
     TaskReopened {},
     /// A conversation takes part.

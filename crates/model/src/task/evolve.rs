@@ -42,6 +42,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::TaskKeyed { key } => task.key.clone_from(key),
         TaskEvent::TaskRetitled { title } => task.title.clone_from(title),
         TaskEvent::TaskClosed { .. } => task.lifecycle = Lifecycle::Closed,
+        TaskEvent::TaskArchived { .. } => task.lifecycle = Lifecycle::Archived,
         TaskEvent::TaskReopened {} => task.lifecycle = Lifecycle::Open,
         TaskEvent::ConversationJoined { conversation } => task.conversations.push(*conversation),
         TaskEvent::NotePinned { text, .. } => task.notes.push(text.clone()),

@@ -40,6 +40,13 @@ impl Draft {
         self.emit(TaskEvent::TaskClosed { person });
     }
 
+    pub(super) fn archive(&mut self, person: PersonId) {
+        self.close(person);
+        if self.task.lifecycle != Lifecycle::Archived {
+            self.emit(TaskEvent::TaskArchived { person });
+        }
+    }
+
     pub(super) fn reopen(&mut self) {
         if self.task.lifecycle != Lifecycle::Open {
             self.emit(TaskEvent::TaskReopened {});

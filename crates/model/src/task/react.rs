@@ -70,6 +70,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::TaskKeyed { .. }
         | TaskEvent::TaskRetitled { .. }
         | TaskEvent::TaskClosed { .. }
+        | TaskEvent::TaskArchived { .. }
         | TaskEvent::TaskReopened {}
         | TaskEvent::ConversationJoined { .. }
         | TaskEvent::NotePinned { .. }

@@ -93,6 +93,7 @@ impl Markdown {
             EntryBody::NotePinned { person, text } => {
                 format!("**note** by {}, {at}\n\n{}\n", name(person), quoted(text))
             }
+            EntryBody::TaskArchived { person } => format!("*archived by {}, {at}*\n\n", name(person)),
             EntryBody::TaskClosed { person } => format!("*closed by {}, {at}*\n\n", name(person)),
             EntryBody::ExecutionAdded { execution, agent, role, primary } => {
                 self.agents.insert(*execution, agent.clone());

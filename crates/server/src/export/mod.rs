@@ -204,6 +204,7 @@ fn person_of(body: &EntryBody) -> Option<Uuid> {
         EntryBody::UserMessage(message) => Some(message.person),
         EntryBody::ApprovalSettled { by, .. } => *by,
         EntryBody::NotePinned { person, .. } | EntryBody::TaskClosed { person } => Some(*person),
+        EntryBody::TaskArchived { person } => Some(*person),
         _ => None,
     }
 }

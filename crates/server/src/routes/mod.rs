@@ -9,6 +9,7 @@ mod conversations;
 mod daemon;
 mod events;
 mod export;
+mod gc;
 mod health;
 mod imports;
 mod logins;
@@ -62,6 +63,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(tasks::cancel))
         .routes(routes!(tasks::retry))
         .routes(routes!(tasks::close))
+        .routes(routes!(tasks::archive))
         .routes(routes!(tasks::reopen))
         .routes(routes!(tasks::fresh))
         .routes(routes!(tasks::add_execution))
@@ -85,6 +87,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(daemon::status))
         .routes(routes!(daemon::version))
         .routes(routes!(daemon::stop))
+        .routes(routes!(gc::run))
         .routes(routes!(daemon::openapi))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))

@@ -156,6 +156,18 @@ pub(super) async fn close(
     change(&app, caller, &key, TaskCommand::Close { person: caller.person }).await
 }
 
+/// The person puts it away: retention may take what is large about it. Its record stays.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/archive", tag = "tasks",
+    params(("key" = String, Path, description = "The task's key or id")),
+    responses((status = 200, description = "It is archived", body = TaskChange)))]
+pub(super) async fn archive(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
+    change(&app, caller, &key, TaskCommand::Archive { person: caller.person }).await
+}
+
 /// The person goes on with it.
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/reopen", tag = "tasks",
     params(("key" = String, Path, description = "The task's key or id")),

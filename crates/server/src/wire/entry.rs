@@ -87,6 +87,7 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::TaskKeyed { .. }
         | TaskEvent::TaskRetitled { .. }
         | TaskEvent::TaskClosed { .. }
+        | TaskEvent::TaskArchived { .. }
         | TaskEvent::TaskReopened {}
         | TaskEvent::ConversationJoined { .. }
         | TaskEvent::NotePinned { .. }
@@ -110,6 +111,7 @@ fn lifecycle_body(event: &TaskEvent) -> EntryBody {
         TaskEvent::TaskKeyed { key } => EntryBody::TaskKeyed { key: key.clone() },
         TaskEvent::TaskRetitled { title } => EntryBody::TaskRetitled { title: title.clone() },
         TaskEvent::TaskClosed { person } => EntryBody::TaskClosed { person: person.uuid() },
+        TaskEvent::TaskArchived { person } => EntryBody::TaskArchived { person: person.uuid() },
         TaskEvent::TaskReopened {} => EntryBody::TaskReopened {},
         TaskEvent::ConversationJoined { conversation } => {
             EntryBody::ConversationJoined { conversation: conversation.uuid() }

@@ -69,6 +69,7 @@ cases! {
     work::a_timer_is_forgotten_or_set_again_by_its_own_batch,
     work::marks_belong_to_one_process_and_never_go_back,
     work::blobs_are_kept_by_their_digest,
+    work::blobs_that_nobody_names_go_when_they_are_old,
 }
 
 /// Runs all cases, each on a site of its own.

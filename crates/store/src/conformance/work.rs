@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::Site;
 use super::fixture::{Fixture, appending, at};
 use super::log::everything;
-use crate::port::{Answer, Ask, Batch, CommitError, Due, InboxEntry, Mark, Store};
+use crate::port::{Answer, Ask, Batch, BlobSweep, CommitError, Due, InboxEntry, Mark, Store, SweepMode, Swept};
 
 pub(super) async fn the_same_message_again_names_the_earlier_one(site: &dyn Site) {
     let (store, mut make) = (site.open().await, Fixture::new(30));
@@ -142,4 +142,21 @@ pub(super) async fn blobs_are_kept_by_their_digest(site: &dyn Site) {
     for nobody in ["", "../throughline.db", &"0".repeat(64), &abc.sha256.to_uppercase(), "ünïcödé"] {
         assert_eq!(store.blob(nobody).await.expect("an answer"), None, "{nobody}");
     }
+}
+
+pub(super) async fn blobs_that_nobody_names_go_when_they_are_old(site: &dyn Site) {
+    let store = site.open().await;
+    let named = store.put_blob(b"named".to_vec()).await.expect("a blob");
+    let stray = store.put_blob(b"stray".to_vec()).await.expect("a blob");
+    let far = Timestamp::from_millis(i64::MAX);
+    let sweep = |before, mode| BlobSweep { keep: [named.sha256.clone()].into(), before, mode };
+    let fresh = store.sweep_blobs(sweep(Timestamp::from_millis(0), SweepMode::Remove)).await.expect("swept");
+    assert_eq!(fresh, Swept::default(), "what was put just now stays");
+    let looked = store.sweep_blobs(sweep(far, SweepMode::Look)).await.expect("looked at");
+    assert_eq!(looked, Swept { count: 1, bytes: 5 });
+    assert!(store.blob(&stray.sha256).await.expect("read").is_some(), "looking removes nothing");
+    assert_eq!(store.sweep_blobs(sweep(far, SweepMode::Remove)).await.expect("swept"), looked);
+    assert_eq!(store.blob(&stray.sha256).await.expect("read"), None);
+    assert!(store.blob(&named.sha256).await.expect("read").is_some());
+    assert_eq!(store.put_blob(b"stray".to_vec()).await.expect("put again"), stray);
 }

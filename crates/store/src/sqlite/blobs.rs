@@ -9,13 +9,15 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 use throughline_model::content::BlobRef;
+use throughline_model::time::Timestamp;
 
 use super::error::at_path;
 use super::schema::sync_folder;
-use crate::port::StoreError;
+use crate::port::{BlobSweep, StoreError, SweepMode, Swept};
 
 /// The blob store of a home.
 #[derive(Debug)]
@@ -44,7 +46,9 @@ impl Blobs {
         let blob = BlobRef { bytes: bytes.len() as u64, sha256 };
         let (folder, path) = self.place(&blob.sha256);
         let there = fs::metadata(&path).is_ok_and(|known| known.len() == blob.bytes);
-        if !there {
+        if there {
+            touch(&path)?;
+        } else {
             make_folder(&folder)?;
             self.write(&path, bytes)?;
         }
@@ -86,12 +90,57 @@ impl Blobs {
         Ok(Some(bytes))
     }
 
+    /// Removes what nobody names, or counts it.
+    pub(super) fn sweep(&self, sweep: &BlobSweep) -> Result<Swept, StoreError> {
+        let mut swept = Swept::default();
+        for (folder, first) in entries(&self.root)? {
+            if first.len() != 2 {
+                continue;
+            }
+            for (path, rest) in entries(&folder)? {
+                // A blob that was put again meanwhile, or is gone, is none of ours.
+                let Ok(about) = fs::metadata(&path) else { continue };
+                let fresh = written_at(&about) >= sweep.before;
+                if fresh || sweep.keep.contains(&format!("{first}{rest}")) {
+                    continue;
+                }
+                if sweep.mode == SweepMode::Remove {
+                    fs::remove_file(&path).map_err(at_path(&path))?;
+                }
+                swept.count += 1;
+                swept.bytes += about.len();
+            }
+        }
+        Ok(swept)
+    }
+
     fn place(&self, sha256: &str) -> (PathBuf, PathBuf) {
         let (first, rest) = sha256.split_at(2);
         let folder = self.root.join(first);
         let path = folder.join(rest);
         (folder, path)
     }
+}
+
+/// A blob that is put again counts as new: whoever put it is about to name it.
+#[expect(clippy::disallowed_methods, reason = "a file's time is the system's, and no decision is made of it here")]
+fn touch(path: &Path) -> Result<(), StoreError> {
+    File::open(path).and_then(|file| file.set_modified(SystemTime::now())).map_err(at_path(path))
+}
+
+fn written_at(about: &fs::Metadata) -> Timestamp {
+    let since = about.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// What a folder holds, with names.
+fn entries(folder: &Path) -> Result<Vec<(PathBuf, String)>, StoreError> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).map_err(at_path(folder))? {
+        let entry = entry.map_err(at_path(folder))?;
+        found.push((entry.path(), entry.file_name().to_string_lossy().into_owned()));
+    }
+    Ok(found)
 }
 
 fn make_folder(path: &Path) -> Result<(), StoreError> {

@@ -30,7 +30,8 @@ use self::encode::Encoded;
 use self::readers::Readers;
 use self::writer::Writer;
 use crate::port::{
-    Answer, Ask, Batch, CommitError, Committed, Due, Feed, Loaded, Lookup, PageQuery, Store, StoreError, TaskQuery,
+    Answer, Ask, Batch, BlobSweep, CommitError, Committed, Due, Feed, Loaded, Lookup, PageQuery, Store, StoreError,
+    Swept, TaskQuery,
 };
 
 pub use open::OpenOptions;
@@ -136,6 +137,11 @@ impl Store for SqliteStore {
     async fn blob(&self, sha256: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let (blobs, sha256) = (Arc::clone(&self.blobs), sha256.to_owned());
         blocking(move || blobs.get(&sha256)).await
+    }
+
+    async fn sweep_blobs(&self, sweep: BlobSweep) -> Result<Swept, StoreError> {
+        let blobs = Arc::clone(&self.blobs);
+        blocking(move || blobs.sweep(&sweep)).await
     }
 }
 
