@@ -72,7 +72,7 @@ fn a_turn_that_is_not_heard_of_is_said_to_be_stalled_and_can_be_cancelled() {
     let glance = task["glance"].as_str().unwrap_or_default();
     assert!(glance.contains("not been heard of"), "{task:#}");
     let status = world.ok(&["status", "shop-1"]);
-    assert!(status.stdout.contains("not heard of"), "{status}");
+    assert!(status.stdout.contains("not been heard of"), "{status}");
     world.ok(&["cancel", "shop-1"]);
     world.wait_for_entry("shop-1", |entry| entry["type"] == "turn_ended");
 }

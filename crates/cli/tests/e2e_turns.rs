@@ -95,7 +95,7 @@ fn a_message_to_a_busy_agent_queues_and_says_so() {
     let queued = world.ok(&["say", "--detach", "say next"]);
     assert!(queued.stdout.contains("queued: demo is busy"), "{queued}");
     let status = world.ok(&["status", "shop-1"]);
-    assert!(status.stdout.contains("say next (input "), "{status}");
+    assert!(status.stdout.contains("Queued next: say next"), "{status}");
     world.ok(&["cancel", "shop-1"]);
     world.wait_for_turns("shop-1", 2);
     let execution = &world.task("shop-1")["executions"][0];
@@ -215,7 +215,7 @@ fn a_question_is_answered_by_the_next_message() {
     assert!(said.stdout.contains("Which colour?"), "{said}");
     let task = world.task("shop-1");
     assert_eq!(task["activity"]["word"], "waiting_answer", "{task:#}");
-    assert!(world.ok(&["tasks", "--needs-me"]).stdout.contains("waiting answer"));
+    assert!(world.ok(&["tasks", "--needs-me"]).stdout.contains("waiting for an answer"));
     world.ok(&["say", "green"]);
     assert_eq!(world.ok(&["tasks", "--needs-me"]).stdout, "Nothing needs you.\n");
 }

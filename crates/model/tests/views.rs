@@ -11,7 +11,7 @@ use throughline_model::content::Text;
 use throughline_model::event::{Event, Recorded, Seq};
 use throughline_model::execution::{Activity, Role};
 use throughline_model::ids::{Mint, TaskId};
-use throughline_model::item::{Item, ItemBody};
+use throughline_model::item::{FileChange, Item, ItemBody, ToolCall, ToolStatus};
 use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
 use throughline_model::present::card::{self, About, Around};
 use throughline_model::present::reply::{self, Subject};
@@ -22,7 +22,7 @@ use throughline_model::rejection::Rejection;
 use throughline_model::reply::{Action, Reply};
 use throughline_model::route::{Intent, RouteDecision, Scope};
 use throughline_model::stream::StreamId;
-use throughline_model::task::{Report, Task, TaskCommand, TurnAnswer};
+use throughline_model::task::{Report, Task, TaskCommand, TaskEvent, TurnAnswer};
 use throughline_model::time::Timestamp;
 use throughline_model::view::{Row, TaskRow, rows};
 
@@ -382,6 +382,37 @@ proptest! {
                 prop_assert!(told.chars().count() <= card::MAX_CHARS && visible(&told), "{told:?}");
                 let listed = status::of_all(locale, &vec![row.clone(); many], around().now).text;
                 prop_assert!(visible(&listed), "{listed:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_breaks_a_timeline(texts in proptest::collection::vec(nasty(), 3)) {
+        let (world, states) = every_state();
+        let task = world.task(states[0].1);
+        let execution = task.executions[0].id;
+        let mut mint = Mint::new(Timestamp::from_millis(9), 9);
+        let call = ToolCall {
+            call: "1".into(),
+            title: texts[0].clone(),
+            tool: "execute".into(),
+            status: ToolStatus::Completed,
+            input: None,
+            output: Some(texts[1].as_str().into()),
+            exit_code: None,
+            changes: vec![FileChange { path: texts[2].clone(), before: None, after: "".into() }],
+            locations: vec![],
+        };
+        let message = ItemBody::Message { text: texts[1].as_str().into(), attachments: vec![], question: true };
+        for body in [ItemBody::ToolCall(call), message, ItemBody::Thought { text: texts[0].as_str().into() }] {
+            let event = TaskEvent::ItemRecorded { execution, item: Item { id: mint.id(), turn: None, body } };
+            for entry in timeline::entries(Locale::Zh, task, &event, None) {
+                prop_assert!(visible(&entry.text), "{entry:?}");
+                prop_assert!(entry.below.len() <= 22 && entry.below.iter().all(|line| visible(line)), "{entry:?}");
             }
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use support::Daemon;
 use throughline_api::client::{TaskListQuery, TimelineQuery};
-use throughline_api::message::Action;
+use throughline_api::message::{Action, Choice};
 use throughline_api::person::ChangeMe;
 use throughline_model::item::ToolStatus;
 
@@ -30,9 +30,10 @@ async fn a_status_rests_on_events_that_can_be_looked_up_and_wakes_nobody() {
     for cursor in linked {
         assert!(page.entries.iter().any(|entry| entry.cursor == cursor), "{cursor}");
     }
-    assert!(
-        reply.choices.iter().any(|choice| matches!(&choice.action, Action::Decide { option, .. } if option == "allow"))
-    );
+    let decides = |choice: &Choice| matches!(choice.action, Action::Decide { .. });
+    assert!(!reply.choices.iter().any(decides), "a request is decided where its exact bytes are shown");
+    let card = daemon.client.task(&working.key).await.unwrap().card;
+    assert!(card.buttons.iter().any(decides), "{card:?}");
     assert_eq!(daemon.client.status().await.unwrap().cursor, before, "asking changes nothing and starts nothing");
 }
 

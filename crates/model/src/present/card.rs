@@ -117,15 +117,18 @@ pub struct Around<'a> {
 /// A task's card.
 #[must_use]
 pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
-    let requests: Vec<Request<'_>> =
-        task.approvals.pending.iter().map(|pending| Request::of(&pending.approval)).collect();
+    // Only the first is shown and decided here: the next one comes into view with its own bytes.
+    let request = task.approvals.pending.first().map(|pending| Request::of(&pending.approval));
+    let others = task.approvals.pending.len().saturating_sub(1);
+    let mut asked = request.as_ref().map(|request| request.lines.clone()).unwrap_or_default();
+    asked.extend((others > 0).then(|| locale.more(others)));
     let field = |about: About, lines: Vec<String>| Field { about, label: about.label(locale), lines };
     let changed = task.primary().map(|execution| changed(locale, &execution.past.changed));
     let said = task.primary().map_or("", |execution| execution.past.last_said.as_str());
     let queued = task.executions.iter().flat_map(|execution| &execution.queue);
     let mut fields = vec![
         field(About::State, vec![state_line(locale, task, around.now)]),
-        field(About::Request, requests.iter().take(ENTRIES).flat_map(|request| request.lines.clone()).collect()),
+        field(About::Request, asked),
         field(
             About::Agent,
             few(locale, task.executions.iter().map(|execution| agent_line(locale, execution)).collect()),
@@ -142,7 +145,7 @@ pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
         key: fit(&task.key, NAME_CHARS),
         title: fit(&task.title, LINE_CHARS),
         fields,
-        buttons: buttons(locale, task, &requests),
+        buttons: buttons(locale, task, request.as_ref()),
     }
 }
 
@@ -299,11 +302,10 @@ impl<'a> Request<'a> {
     }
 }
 
-fn buttons(locale: Locale, task: &Task, requests: &[Request<'_>]) -> Vec<Choice> {
+fn buttons(locale: Locale, task: &Task, request: Option<&Request<'_>>) -> Vec<Choice> {
     let mut buttons = vec![];
     let mut offer = |label: String, action: Action| buttons.push(Choice { label, action });
-    // Only the first is decided here: the next one comes into view with its own bytes.
-    if let Some(request) = requests.first() {
+    if let Some(request) = request {
         let decide =
             |verdict| Action::Decide { approval: request.approval.id, verdict, digest: request.approval.digest() };
         if request.complete {

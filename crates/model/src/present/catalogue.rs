@@ -206,6 +206,7 @@ catalogue! {
             en: "Plan: {done} of {total} done, next: {step}",
             zh: "计划：已完成 {done}/{total}，下一步：{step}"
         }
+        queued_next(said) { en: "Queued next: {said}", zh: "接下来排队：{said}" }
         plan_done(total) { en: "Plan: all {total} done", zh: "计划：{total} 步全部完成" }
         changed(files, names) { en: "Changed {files}: {names}", zh: "改动了 {files}：{names}" }
         changed_and_more(files, names) { en: "Changed {files}: {names}, …", zh: "改动了 {files}：{names}，……" }

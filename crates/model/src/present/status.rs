@@ -5,11 +5,12 @@ use super::card::since;
 use super::glance::{self, NAME_CHARS, row_glance};
 use super::locale::Locale;
 use super::{card, fit};
+use crate::content::plain_text;
 use crate::event::{Event, Recorded, Seq};
 use crate::execution::Activity;
 use crate::item::ItemBody;
 use crate::plan::PlanStatus;
-use crate::reply::{Link, Reply};
+use crate::reply::{Action, Link, Reply};
 use crate::task::{Task, TaskEvent};
 use crate::time::Timestamp;
 use crate::view::TaskRow;
@@ -116,9 +117,14 @@ pub fn of_task(locale: Locale, task: &Task, evidence: &Evidence, now: Timestamp)
         }
         rests_on(locale.label_said(), evidence.said);
     }
+    if let Some(queued) = task.executions.iter().find_map(|execution| execution.queue.first()) {
+        lines.push(locale.queued_next(fit(&plain_text(&queued.content), 120)));
+    }
     links.push(Link { label: task.key.clone(), task: task.id, key: task.key.clone(), at: None });
-    let around = card::Around { project: "", now };
-    Reply { text: lines.join("\n"), choices: card::card(locale, task, around).buttons, links }
+    let mut choices = card::card(locale, task, card::Around { project: "", now }).buttons;
+    // A request is decided where its exact bytes are shown, and a status does not show them.
+    choices.retain(|choice| !matches!(choice.action, Action::Decide { .. }));
+    Reply { text: lines.join("\n"), choices, links }
 }
 
 /// How all tasks stand that these rows are of: what needs the person comes first, as rows are sorted.
