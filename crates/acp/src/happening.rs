@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use throughline_model::approval::ApprovalOption;
-use throughline_model::content::BlobRef;
+use throughline_model::content::{BlobRef, Text};
 use throughline_model::ids::{ItemId, TurnId};
 use throughline_model::item::Item;
 use throughline_model::plan::PlanEntry;
@@ -209,7 +209,7 @@ pub struct PermissionRequest {
     /// What sort of tool, as the agent says.
     pub tool: String,
     /// The tool's input, exactly as the agent wrote it. Some send none.
-    pub input: Option<String>,
+    pub input: Option<Text>,
     /// What can be answered.
     pub options: Vec<ApprovalOption>,
 }

@@ -19,16 +19,69 @@ pub struct Approval {
     pub execution: Uuid,
     /// What exactly.
     pub request: ApprovalRequest,
-    /// What the agent takes for an answer. `allow` and `deny` always work.
+    /// What to show of it, with every character visible.
+    pub shown: Shown,
+    /// What the agent takes for an answer. `allow` and `deny` always work, unless its options are not clear.
     pub options: Vec<ApprovalOption>,
-    /// What a decision binds to: send it back with the decision.
-    pub digest: String,
+    /// What a decision binds to: send it back with the decision. Withheld where not everything is shown: then it can
+    /// be opened and denied, not approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// Where it stands.
     pub state: ApprovalState,
     /// When it was asked, RFC 3339.
     pub asked_at: String,
     /// After this moment nobody can say yes, RFC 3339.
     pub expires_at: String,
+    /// How it was settled, once it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+}
+
+/// What to show of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Shown {
+    /// The full command or edit, with control, bidi, zero-width and trailing-space characters written out.
+    pub text: String,
+    /// Whether all of it is there.
+    pub complete: bool,
+    /// Whether it is only the agent's description, because the agent sent nothing more exact.
+    pub description: bool,
+}
+
+/// How an approval was settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Settled {
+    /// When, RFC 3339.
+    pub at: String,
+    /// Who decided, where somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Uuid>,
+    /// From where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// The digest that was decided on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether the agent did it without waiting for an answer.
+    #[serde(default)]
+    pub not_asked: bool,
+}
+
+/// Where a decision came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Source {
+    /// `web`, `cli`, `ide`, `api`, `telegram` or `feishu`.
+    pub surface: String,
+    /// As whom the person was recognised, such as `os_user:1000`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// In which conversation, where it was in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Uuid>,
 }
 
 /// What an agent asks to do. Shown as it came: whoever prints it escapes what a terminal would obey.
@@ -38,7 +91,8 @@ pub struct ApprovalRequest {
     pub title: String,
     /// What sort of tool, as the agent says.
     pub tool: String,
-    /// The exact input as the agent sent it, as JSON text. Some agents send none.
+    /// The exact input as the agent sent it, as JSON text. Some agents send none, and a very long one is only at
+    /// `/approvals/{id}/input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// Where it would run.
@@ -75,7 +129,7 @@ pub enum ApprovalState {
     Unknown,
 }
 
-/// Approvals that are pending.
+/// Approvals, in the order in which they were asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalList {
     /// Oldest first.
@@ -88,8 +142,9 @@ pub struct ApprovalList {
 pub struct DecideApproval {
     /// `allow` or `deny`; or the agent's own id of an option that means one of them, once.
     pub option: String,
-    /// The digest of what was shown.
-    pub digest: String,
+    /// The digest of what was shown. A no can do without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// Why, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -143,6 +143,14 @@ pub enum EntryBody {
         /// Why, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// Whether the agent did it without waiting for an answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        not_asked: bool,
+    },
+    /// The agent asked for more than a turn may ask for: what follows is answered with nothing chosen.
+    ApprovalsRefused {
+        /// In which turn.
+        turn: Uuid,
     },
     /// A message left the queue and became a turn.
     TurnRequested {

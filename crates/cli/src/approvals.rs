@@ -27,6 +27,9 @@ pub(crate) async fn decide(context: &Context, id: &str, word: Word, reason: Opti
         Word::Allow => "allow",
         Word::Deny => "deny",
     };
+    if word == Word::Allow {
+        approvable(&approval)?;
+    }
     let decision = DecideApproval { option: option.to_owned(), digest: approval.digest.clone(), reason };
     // The digest binds it to one request, and a request is decided once: asking again is safe.
     let decided = context.ask(async |client| Ok(client.decide_approval(approval.id, &decision).await?)).await?;
@@ -42,7 +45,16 @@ pub(crate) async fn decide(context: &Context, id: &str, word: Word, reason: Opti
     })
 }
 
-async fn find(client: &Client, id: &str) -> Outcome<Approval> {
+/// What cannot be shown as a whole cannot be approved.
+fn approvable(approval: &Approval) -> Outcome {
+    if approval.shown.complete {
+        return Ok(());
+    }
+    Err(Failure::new("not_shown", "the request is too long to be shown as a whole, so it cannot be approved")
+        .hint(format!("read it with `tl approvals {0} --input`, or say no: tl deny {0}", approval.id)))
+}
+
+pub(crate) async fn find(client: &Client, id: &str) -> Outcome<Approval> {
     if let Ok(whole) = id.parse::<Uuid>() {
         return Ok(client.approval(whole).await?);
     }

@@ -201,6 +201,10 @@ impl<'a> Following<'a> {
 
     /// Asks in place, while the stream goes on: somebody else may answer first.
     async fn ask(&mut self, approval: &Approval) -> Outcome<Option<TurnEnd>> {
+        if !approval.shown.complete {
+            self.context.output.piece(&approval_view::how_to_answer(approval))?;
+            return Ok(None);
+        }
         terminal::show(QUESTION)?;
         loop {
             let next = tokio::select! {

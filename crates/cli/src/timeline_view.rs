@@ -139,6 +139,12 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         EntryBody::Thought { text, .. } => faint(locale.thinks(safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, locale, call),
         EntryBody::Approval { approval } => approval_view::request(output, approval),
+        EntryBody::ApprovalsRefused { .. } => {
+            faint("asked for more than one turn may ask for: the rest is answered with nothing chosen".to_owned())
+        }
+        EntryBody::ApprovalSettled { reason: Some(reason), not_asked: true, .. } => {
+            faint(format!("not asked: {}", safe_line(reason)))
+        }
         EntryBody::ApprovalSettled { state, reason, .. } => {
             let word = serde_json::to_value(state).ok();
             let word = locale.settled(word.as_ref().and_then(|word| word.as_str()).unwrap_or("settled"));

@@ -19,6 +19,7 @@ fn every_command_explains_itself() {
         "tasks",
         "show",
         "export",
+        "approvals",
         "approve",
         "deny",
         "cancel",

@@ -1,5 +1,6 @@
 //! Long texts go to blobs before the event that names them: an event row stays small.
 
+use throughline_model::approval::Ask;
 use throughline_model::content::{ContentBlock, Text};
 use throughline_model::item::{Item, ItemBody};
 use throughline_store::port::{Store, StoreError};
@@ -31,6 +32,13 @@ pub(crate) async fn keep(store: &dyn Store, text: &mut Text) {
     }
 }
 
+/// What an agent asks to do: longer than anybody can be shown means that it is opened from a blob.
+pub(crate) async fn input(store: &dyn Store, input: &mut Text) {
+    if let Err(error) = over(store, input, Ask::INPUT_MAX_BYTES).await {
+        tracing::error!(%error, "a long input stays in its event");
+    }
+}
+
 /// A message whose long texts are in blobs.
 pub(crate) async fn content(store: &dyn Store, content: &mut [ContentBlock]) -> Result<(), StoreError> {
     for block in content {
@@ -42,8 +50,12 @@ pub(crate) async fn content(store: &dyn Store, content: &mut [ContentBlock]) -> 
 }
 
 async fn offload(store: &dyn Store, text: &mut Text) -> Result<(), StoreError> {
+    over(store, text, Text::INLINE_MAX_BYTES).await
+}
+
+async fn over(store: &dyn Store, text: &mut Text, max_bytes: usize) -> Result<(), StoreError> {
     let Text::Inline(words) = text else { return Ok(()) };
-    if words.len() <= Text::INLINE_MAX_BYTES {
+    if words.len() <= max_bytes {
         return Ok(());
     }
     let mut end = Text::HEAD_BYTES;

@@ -6,7 +6,13 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::ids::{ApprovalId, ExecutionId, PersonId, RuntimeSessionId, TurnId};
+use crate::content::Text;
+use crate::conversation::Channel;
+use crate::ids::{ApprovalId, ConversationId, ExecutionId, PersonId, RuntimeSessionId, TurnId};
+use crate::person::Identity;
+use crate::raw_input;
+use crate::rejection::Rejection;
+use crate::shown::{Shown, View};
 use crate::time::Timestamp;
 
 /// A request as the agent made it.
@@ -41,11 +47,32 @@ pub struct Ask {
     pub title: String,
     /// What sort of tool, as the agent says.
     pub tool: String,
-    /// The exact input as the agent sent it, as JSON text. Some agents send none.
+    /// The exact input as the agent sent it, as JSON text. Some agents send none. One that is too long to be shown
+    /// is in a blob: it can be opened and denied, not approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
+    pub input: Option<Text>,
     /// Where it would run.
     pub cwd: String,
+}
+
+impl Ask {
+    /// An input of more bytes goes to a blob. What a person can be shown at all fits in.
+    pub const INPUT_MAX_BYTES: usize = 128 * 1024;
+}
+
+/// A request on its way in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The approval's id.
+    pub approval: ApprovalId,
+    /// The agent's own id of the request, as JSON text.
+    pub request: String,
+    /// What it asks.
+    pub ask: Ask,
+    /// What can be answered.
+    pub options: Vec<ApprovalOption>,
+    /// How long it can be decided.
+    pub expires_secs: u64,
 }
 
 /// One answer that the agent offers.
@@ -85,6 +112,48 @@ pub enum Verdict {
     Deny,
 }
 
+/// A person's decision, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Yes or no.
+    pub verdict: Verdict,
+    /// Who.
+    pub by: PersonId,
+    /// From where.
+    pub source: Source,
+    /// The digest of what they were shown. A yes in words has none: it is checked against what its place shows.
+    pub digest: Option<String>,
+    /// The agent's id of the option that they chose, where they chose among several.
+    pub option: Option<String>,
+    /// Why, in their words.
+    pub reason: Option<String>,
+}
+
+/// Where a decision, or a rule, comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Through what.
+    pub surface: Channel,
+    /// As whom they were recognised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+    /// In which conversation, where it was in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+}
+
+/// What a decision was given on, for the audit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// From where.
+    pub source: Source,
+    /// On what.
+    pub digest: String,
+    /// The agent's option, where the person chose among several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
+}
+
 /// How an approval ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -93,6 +162,9 @@ pub enum Settlement {
     Approved {
         /// Who.
         by: PersonId,
+        /// From where, on what.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<Given>,
     },
     /// A person said no.
     Denied {
@@ -101,14 +173,50 @@ pub enum Settlement {
         /// Why, in their words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// From where, on what.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<Given>,
     },
     /// Nobody said anything in time.
     Expired,
-    /// There is nothing left to decide: the turn ended, the process changed or died.
+    /// There is nothing left to decide.
     Void {
         /// What happened, in words.
         cause: String,
+        /// What sort of thing that was.
+        #[serde(default, skip_serializing_if = "VoidKind::is_gone")]
+        kind: VoidKind,
     },
+}
+
+/// Why there is nothing left to decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VoidKind {
+    /// The turn ended, or the process died.
+    #[default]
+    Gone,
+    /// The agent took it back.
+    Withdrawn,
+    /// The turn is to stop: the agent is told that nothing was chosen.
+    Stopped,
+    /// The agent did it without waiting for an answer: *not asked*.
+    NotAsked,
+}
+
+impl VoidKind {
+    fn is_gone(&self) -> bool {
+        *self == VoidKind::Gone
+    }
+
+    /// Whether the agent may still wait for an answer.
+    #[must_use]
+    pub fn waits(self) -> bool {
+        match self {
+            VoidKind::Stopped | VoidKind::NotAsked => true,
+            VoidKind::Gone | VoidKind::Withdrawn => false,
+        }
+    }
 }
 
 impl Settlement {
@@ -124,8 +232,12 @@ impl Settlement {
     }
 }
 
+/// What says which digest this is. Another encoding gets another name.
+const DIGEST: &str = "throughline approval 1";
+
 impl Approval {
-    /// What a decision binds to: a digest over everything that decides what would happen.
+    /// What a decision binds to: a digest over everything that decides what would happen. Every field has its length
+    /// before it, so that no two requests share an encoding.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
@@ -133,28 +245,110 @@ impl Approval {
             hash.update((bytes.len() as u64).to_be_bytes());
             hash.update(bytes);
         };
+        field(DIGEST.as_bytes());
         field(self.execution.to_string().as_bytes());
         field(self.session.to_string().as_bytes());
         field(&self.epoch.to_be_bytes());
         field(self.turn.to_string().as_bytes());
+        field(self.request.as_bytes());
         field(self.ask.call.as_bytes());
         field(self.ask.title.as_bytes());
-        field(self.ask.input.as_deref().unwrap_or("\u{0}none").as_bytes());
+        field(self.ask.tool.as_bytes());
+        match &self.ask.input {
+            None => field(b"none"),
+            Some(Text::Inline(input)) => {
+                field(b"exact");
+                field(input.as_bytes());
+            }
+            Some(Text::Blob { blob, .. }) => {
+                field(b"blob");
+                field(blob.sha256.as_bytes());
+                field(&blob.bytes.to_be_bytes());
+            }
+        }
         field(self.ask.cwd.as_bytes());
+        field(&(self.options.len() as u64).to_be_bytes());
         for option in &self.options {
             field(option.id.as_bytes());
+            field(option.name.as_bytes());
+            field(option.kind.word().as_bytes());
         }
         field(&self.expires_at.millis().to_be_bytes());
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The agent's option that says this once and no more.
+    /// What a view shows of it: the full command or edit, or the agent's description where it sent nothing else.
     #[must_use]
-    pub fn option_for(&self, verdict: Verdict) -> Option<&ApprovalOption> {
+    pub fn shown(&self, view: View) -> Shown {
+        let words = raw_input::words(&self.ask);
+        let shown = view.show(&words.text);
+        Shown { complete: shown.complete && words.complete, ..shown }
+    }
+
+    /// The agent's option that says this once and no more. The kind alone decides, never a name or an id; the one
+    /// that was chosen where there are several. None if it is not clear which one it would be.
+    #[must_use]
+    pub fn option_for(&self, verdict: Verdict, chosen: Option<&str>) -> Option<&ApprovalOption> {
         let kind = match verdict {
             Verdict::Approve => OptionKind::AllowOnce,
             Verdict::Deny => OptionKind::RejectOnce,
         };
-        self.options.iter().find(|option| option.kind == kind)
+        let same_id = |option: &ApprovalOption| self.options.iter().filter(|other| other.id == option.id).count();
+        let fits = |option: &&ApprovalOption| option.kind == kind && chosen.is_none_or(|id| option.id == id);
+        let mut fitting = self.options.iter().filter(fits);
+        let first = fitting.next().filter(|option| same_id(option) == 1)?;
+        // Any plain no will do. A yes has to be the only one.
+        match verdict {
+            Verdict::Deny => Some(first),
+            Verdict::Approve => fitting.next().is_none().then_some(first),
+        }
+    }
+
+    /// Whether a decision is one on exactly this.
+    ///
+    /// # Errors
+    /// If it was made on something else or on a part, or if the agent has no such answer.
+    pub fn check(&self, decision: &Decision) -> Result<(), Rejection> {
+        if decision.digest.as_ref().is_some_and(|digest| *digest != self.digest()) {
+            return Err(Rejection::DigestMismatch);
+        }
+        // A no needs neither: an agent that offers none is told that nothing was chosen.
+        if decision.verdict == Verdict::Deny {
+            return Ok(());
+        }
+        // Who has the digest got it from a view that showed everything, or from nowhere.
+        let view = if decision.digest.is_some() { View::FULL } else { decision.source.surface.view() };
+        if !self.shown(view).complete {
+            return Err(Rejection::NotShown);
+        }
+        match self.option_for(Verdict::Approve, decision.option.as_deref()) {
+            Some(_) => Ok(()),
+            None => Err(Rejection::NoSuchOption),
+        }
+    }
+}
+
+impl Channel {
+    /// How much of a request is shown there.
+    #[must_use]
+    pub fn view(self) -> View {
+        match self {
+            Channel::Telegram | Channel::Feishu => View::CHAT,
+            Channel::Web | Channel::Cli | Channel::Ide | Channel::Api => View::FULL,
+        }
+    }
+}
+
+impl OptionKind {
+    /// The word for it, the protocol's own.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            OptionKind::AllowOnce => "allow_once",
+            OptionKind::AllowAlways => "allow_always",
+            OptionKind::RejectOnce => "reject_once",
+            OptionKind::RejectAlways => "reject_always",
+            OptionKind::Other => "other",
+        }
     }
 }

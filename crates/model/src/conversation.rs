@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::approval::Verdict;
+use crate::approval::{Decision, Source, Verdict};
 use crate::command::Command;
 use crate::content::ContentBlock;
 use crate::delivery::{Delivery, DeliveryOutcome};
@@ -348,10 +348,10 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
         (Intent::Cancel { running, .. }, _) => running.iter().map(|task| tell(*task, TaskCommand::Cancel)).collect(),
         (Intent::Close { task }, _) => vec![tell(*task, TaskCommand::Close { person: received.person })],
         (Intent::Approve { task, approval, .. }, _) => {
-            vec![tell(*task, decide_approval(*approval, Verdict::Approve, received.person))]
+            vec![tell(*task, decide_approval(state, *approval, Verdict::Approve, received.person))]
         }
         (Intent::Deny { task, approval }, _) => {
-            vec![tell(*task, decide_approval(*approval, Verdict::Deny, received.person))]
+            vec![tell(*task, decide_approval(state, *approval, Verdict::Deny, received.person))]
         }
         (
             Intent::NewTask { .. }
@@ -372,8 +372,16 @@ fn add(execution: ExecutionId, agent: &str, role: Role) -> TaskCommand {
     TaskCommand::AddExecution { execution, agent: agent.to_owned(), role }
 }
 
-fn decide_approval(approval: crate::ids::ApprovalId, verdict: Verdict, by: PersonId) -> TaskCommand {
-    TaskCommand::DecideApproval { approval, verdict, by, digest: None, reason: None }
+/// A yes or no in words. What it is about was shown as this channel shows things.
+fn decide_approval(
+    conversation: &Conversation,
+    approval: crate::ids::ApprovalId,
+    verdict: Verdict,
+    by: PersonId,
+) -> TaskCommand {
+    let source = Source { surface: conversation.channel, identity: None, conversation: Some(conversation.id) };
+    let decision = Decision { verdict, by, source, digest: None, option: None, reason: None };
+    TaskCommand::DecideApproval { approval, decision: Box::new(decision) }
 }
 
 impl Received {

@@ -43,6 +43,8 @@ pub enum Urgency {
     /// Behind what waits already.
     #[default]
     InTurn,
+    /// First in line; the running turn goes on.
+    Next,
     /// First in line, and the running turn is stopped for it.
     Interrupt,
 }

@@ -25,6 +25,7 @@ pub mod person;
 pub mod plan;
 pub mod present;
 pub mod project;
+mod raw_input;
 pub mod rejection;
 pub mod reply;
 pub mod route;

@@ -26,6 +26,9 @@ pub enum Rejection {
     /// What was shown is not what would run.
     #[error("the digest is not that of the pending request")]
     DigestMismatch,
+    /// What is asked is too long to be shown as a whole where the decision came from.
+    #[error("the request is longer than what was shown")]
+    NotShown,
     /// The agent offers no such answer.
     #[error("the agent offers no answer that means this once and no more")]
     NoSuchOption,
@@ -84,6 +87,7 @@ impl Rejection {
             Rejection::Exists { .. } => "exists",
             Rejection::ApprovalSettled { .. } => "approval_settled",
             Rejection::DigestMismatch => "digest_mismatch",
+            Rejection::NotShown => "not_shown",
             Rejection::NoSuchOption => "no_such_option",
             Rejection::StaleEpoch { .. } => "stale_epoch",
             Rejection::TurnRunning => "turn_running",
@@ -105,7 +109,8 @@ impl Rejection {
             Rejection::Exists { .. } => "use the one that is there",
             Rejection::ApprovalSettled { .. } => "`tl status` shows what waits now",
             Rejection::DigestMismatch => "look at the request again and decide on what it shows now",
-            Rejection::NoSuchOption => "cancel the turn instead",
+            Rejection::NotShown => "open it where it is shown as a whole, or say no",
+            Rejection::NoSuchOption => "say no, or cancel the turn",
             Rejection::StaleEpoch { .. } => "nothing to do: a newer process has taken over",
             Rejection::TurnRunning => "`tl cancel KEY` stops it",
             Rejection::WorkspaceBusy { .. } => "wait for it to end, or `tl cancel KEY` stops a turn",

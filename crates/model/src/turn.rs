@@ -29,9 +29,21 @@ pub struct ActiveTurn {
     /// Nothing was heard of it for so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_secs: Option<u64>,
+    /// How many requests were taken in it, and whether more were refused.
+    #[serde(default)]
+    pub asked: AskedSoFar,
     /// The workspace as it was before the agent got the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CheckpointTree>,
+}
+
+/// What a turn has asked for so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedSoFar {
+    /// How many requests were taken.
+    pub count: u32,
+    /// Whether one was refused because there were too many.
+    pub refusing: bool,
 }
 
 /// How far a turn is. The prompt is handed on in [`TurnStage::Running`] and nowhere else.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::Approval;
+use crate::approval::{Approval, Settlement};
 use crate::conversation::ConversationEvent;
 use crate::event::Event;
 use crate::execution::Activity;
@@ -122,6 +122,18 @@ pub struct ApprovalRow {
     pub state: String,
     /// When it was asked.
     pub asked_at: Timestamp,
+    /// How it was settled, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+}
+
+/// How an approval was settled, for the audit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// How.
+    pub settlement: Settlement,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// An outbound message.
@@ -210,6 +222,7 @@ fn task_event_rows(task: TaskId, before: &State, event: &TaskEvent, at: Timestam
             approval: (**approval).clone(),
             state: "pending".into(),
             asked_at: at,
+            settled: None,
         }))],
         TaskEvent::ApprovalSettled { approval, settlement } => before
             .task()
@@ -221,6 +234,7 @@ fn task_event_rows(task: TaskId, before: &State, event: &TaskEvent, at: Timestam
                     approval: known.approval.clone(),
                     state: settlement.word().into(),
                     asked_at: known.asked_at,
+                    settled: Some(Settled { settlement: settlement.clone(), at }),
                 }))
             })
             .into_iter()

@@ -2,11 +2,19 @@
 
 mod support;
 
-use support::{World, asked};
-use throughline_model::approval::Verdict;
+use support::{World, asked, request};
+use throughline_model::approval::{Approval, ApprovalOption, Decision, OptionKind, Settlement, Verdict, VoidKind};
+use throughline_model::content::{BlobRef, Text, plain_text};
+use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
+use throughline_model::event::Event;
 use throughline_model::execution::Activity;
+use throughline_model::ids::{ApprovalId, ExecutionId, Id as _, RuntimeSessionId, TaskId, TurnId};
+use throughline_model::item::{Item, ItemBody, ToolCall, ToolStatus};
+use throughline_model::rejection::Rejection;
+use throughline_model::shown::View;
 use throughline_model::task::{Report, TaskCommand, TaskEvent};
+use throughline_model::time::Timestamp;
 
 fn answers(world: &mut World) -> Vec<Option<String>> {
     let option = |effect: &Effect| match effect {
@@ -14,6 +22,35 @@ fn answers(world: &mut World) -> Vec<Option<String>> {
         _ => None,
     };
     world.take_effects().iter().filter_map(option).collect()
+}
+
+fn settlements(world: &World) -> Vec<Settlement> {
+    let settled = |(_, event, _): &(_, Event, Timestamp)| match event {
+        Event::Task(TaskEvent::ApprovalSettled { settlement, .. }) => Some(settlement.clone()),
+        _ => None,
+    };
+    world.log.iter().filter_map(settled).collect()
+}
+
+fn decide(world: &mut World, task: TaskId, approval: ApprovalId, decision: Decision) -> Result<Vec<Event>, Rejection> {
+    world.tell(task, TaskCommand::DecideApproval { approval, decision: Box::new(decision) })
+}
+
+/// A task that waits for this request.
+fn asking_for(change: impl FnOnce(&mut throughline_model::approval::Asked)) -> (World, TaskId, ApprovalId) {
+    let mut world = World::new();
+    let task = world.new_task("run it");
+    world.opened(task);
+    let approval = world.mint.id();
+    let mut asked = request(approval, Some(r#"{"command":"cargo test"}"#));
+    change(&mut asked);
+    world.report(task, Report::Asked(Box::new(asked))).expect("current");
+    world.take_effects();
+    (world, task, approval)
+}
+
+fn option(id: &str, kind: OptionKind) -> ApprovalOption {
+    ApprovalOption { id: id.into(), name: id.into(), kind }
 }
 
 #[test]
@@ -39,18 +76,22 @@ fn a_denial_is_answered_with_a_plain_no() {
 fn what_was_not_shown_cannot_be_approved() {
     let mut world = World::new();
     let (task, approval) = world.asking();
-    let by = world.person;
     let shown = world.task(task).approvals.pending[0].approval.digest();
-    let decide = |digest: &str| TaskCommand::DecideApproval {
-        approval,
-        verdict: Verdict::Approve,
-        by,
-        digest: Some(digest.into()),
-        reason: None,
-    };
-    let refused = world.tell(task, decide("something else")).expect_err("not what was shown");
-    assert_eq!(refused.code(), "digest_mismatch");
-    world.tell(task, decide(&shown)).expect("what was shown");
+    let with =
+        |world: &World, digest: &str| Decision { digest: Some(digest.into()), ..world.decision(Verdict::Approve) };
+    let other = with(&world, "something else");
+    assert_eq!(decide(&mut world, task, approval, other).expect_err("not what was shown").code(), "digest_mismatch");
+    let old = Decision { verdict: Verdict::Deny, ..with(&world, "an old one") };
+    assert_eq!(decide(&mut world, task, approval, old).expect_err("nor denied").code(), "digest_mismatch");
+    let right = with(&world, &shown);
+    decide(&mut world, task, approval, right).expect("what was shown");
+    match settlements(&world).as_slice() {
+        [Settlement::Approved { by, given: Some(given) }] => {
+            assert_eq!((*by, &given.digest), (world.person, &shown));
+            assert_eq!((given.source.surface, given.source.conversation), (Channel::Cli, Some(world.conversation)));
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -65,6 +106,17 @@ fn the_digest_covers_everything_that_decides_what_would_happen() {
         digests.push(other.digest());
     };
     changed(&|approval| approval.ask.input = Some(r#"{"command":"rm -rf /"}"#.into()));
+    let blob = |bytes| Text::Blob { blob: BlobRef { sha256: "00".into(), bytes }, head: "h".into() };
+    changed(&|approval| approval.ask.input = Some(blob(1)));
+    changed(&|approval| approval.ask.input = Some(blob(2)));
+    changed(&|approval| approval.ask.input = Some("none".into()));
+    changed(&|approval| approval.ask.call.push(' '));
+    changed(&|approval| approval.ask.tool.push(' '));
+    changed(&|approval| approval.request.push(' '));
+    changed(&|approval| approval.options[0].kind = OptionKind::RejectOnce);
+    changed(&|approval| approval.options[0].name.push(' '));
+    changed(&|approval| approval.options[0].id.push(' '));
+    changed(&|approval| std::mem::swap(&mut approval.ask.call, &mut approval.ask.title));
     changed(&|approval| approval.ask.input = None);
     changed(&|approval| approval.ask.cwd = "/".into());
     changed(&|approval| approval.ask.title.push(' '));
@@ -73,6 +125,28 @@ fn the_digest_covers_everything_that_decides_what_would_happen() {
     changed(&|approval| drop(approval.options.pop()));
     let distinct: std::collections::BTreeSet<_> = digests.iter().collect();
     assert_eq!(distinct.len(), digests.len());
+}
+
+fn uuid(number: u128) -> uuid::Uuid {
+    uuid::Uuid::from_u128(number)
+}
+
+/// Another encoding would let one version's yes mean another version's something.
+#[test]
+fn the_digest_of_a_known_request_is_known() {
+    let asked = request(ApprovalId::from_uuid(uuid(1)), Some(r#"{"command":"cargo test"}"#));
+    let approval = Approval {
+        id: asked.approval,
+        execution: ExecutionId::from_uuid(uuid(2)),
+        session: RuntimeSessionId::from_uuid(uuid(3)),
+        epoch: 4,
+        turn: TurnId::from_uuid(uuid(5)),
+        request: asked.request,
+        ask: asked.ask,
+        options: asked.options,
+        expires_at: Timestamp::from_millis(6),
+    };
+    assert_eq!(approval.digest(), "9a4967bb1465f05d8915f77689b7fc7326e37251be112d9945cdfbb140188872");
 }
 
 #[test]
@@ -100,8 +174,7 @@ fn it_is_void_when_the_turn_or_the_process_is_gone() {
             "answered" => world.answered(task),
             _ => drop(world.report(task, Report::Exited { cause: "signal 9".into() }).expect("current")),
         }
-        let void = |event: &TaskEvent| matches!(event, TaskEvent::ApprovalSettled { settlement, .. } if settlement.word() == "void");
-        assert_eq!(world.count(void), 1, "{end}");
+        assert!(matches!(settlements(&world)[..], [Settlement::Void { kind: VoidKind::Gone, .. }]), "{end}");
         assert!(world.decide_on(task, approval, Verdict::Approve).is_err(), "{end}");
         assert!(answers(&mut world).is_empty(), "{end}: nobody is left to answer");
     }
@@ -120,9 +193,17 @@ fn reading_the_agents_output_again_asks_nothing_twice() {
 #[test]
 fn a_cancel_answers_the_request_first_because_some_agents_wait_for_it() {
     let mut world = World::new();
-    let (task, _) = world.asking();
+    let (task, approval) = world.asking();
+    world.take_effects();
     world.tell(task, TaskCommand::Cancel).expect("it runs");
+    let effects = world.effects.clone();
+    assert!(matches!(effects[0], Effect::CancelTurn { .. }), "the order that the protocol asks for");
     assert_eq!(answers(&mut world), [None]);
+    let late = world.decide_on(task, approval, Verdict::Approve).expect_err("the agent has its answer");
+    assert_eq!(late.code(), "approval_settled");
+    let more = world.mint.id();
+    world.report(task, asked(more)).expect("current");
+    assert!(world.task(task).approvals.pending.is_empty(), "nobody decides for a turn that is to stop");
 }
 
 #[test]
@@ -131,4 +212,215 @@ fn a_request_that_the_agent_takes_back_is_void() {
     let (task, approval) = world.asking();
     world.report(task, Report::Withdrew { approval }).expect("current");
     assert!(world.task(task).approvals.pending.is_empty());
+}
+
+#[test]
+fn an_expiry_that_comes_early_or_twice_changes_nothing() {
+    let mut world = World::new();
+    let (task, approval) = world.asking();
+    world.tell(task, TaskCommand::ExpireApproval { approval }).expect("ignored");
+    assert_eq!(world.task(task).approvals.pending.len(), 1, "its time is not over");
+    world.at += 3_600_000;
+    world.tell(task, TaskCommand::ExpireApproval { approval }).expect("due");
+    world.tell(task, TaskCommand::ExpireApproval { approval }).expect("ignored");
+    assert_eq!(settlements(&world), [Settlement::Expired]);
+}
+
+#[test]
+fn how_long_a_request_waits_is_told_with_it() {
+    let (world, task, _) = asking_for(|asked| asked.expires_secs = 5);
+    let pending = &world.task(task).approvals.pending[0];
+    assert_eq!(pending.approval.expires_at, Timestamp::from_millis(pending.asked_at.millis() + 5_000));
+}
+
+#[test]
+fn the_kind_of_an_option_decides_and_never_its_name() {
+    let (mut world, task, approval) = asking_for(|asked| {
+        asked.options = vec![option("reject", OptionKind::AllowOnce), option("allow", OptionKind::RejectOnce)];
+    });
+    world.decide_on(task, approval, Verdict::Approve).expect("there is a plain yes");
+    assert_eq!(answers(&mut world), [Some("reject".to_owned())]);
+}
+
+#[test]
+fn options_that_are_not_clear_cannot_be_approved_only_denied() {
+    use OptionKind::{AllowAlways, AllowOnce, Other, RejectAlways, RejectOnce};
+    for (options, no) in [
+        (vec![], None),
+        (vec![option("always", AllowAlways), option("never", RejectAlways)], None),
+        (vec![option("x", AllowOnce), option("x", RejectOnce)], None),
+        (vec![option("x", AllowOnce), option("x", AllowOnce), option("no", RejectOnce)], Some("no")),
+        (vec![option("a", AllowOnce), option("b", AllowOnce), option("no", RejectOnce)], Some("no")),
+        (vec![option("odd", Other), option("n1", RejectOnce), option("n2", RejectOnce)], Some("n1")),
+    ] {
+        let (mut world, task, approval) = asking_for(|asked| asked.options = options.clone());
+        let refused = world.decide_on(task, approval, Verdict::Approve).expect_err("not clear");
+        assert_eq!(refused.code(), "no_such_option", "{options:?}");
+        world.decide_on(task, approval, Verdict::Deny).expect("a no always works");
+        assert_eq!(answers(&mut world), [no.map(str::to_owned)], "{options:?}");
+    }
+}
+
+#[test]
+fn a_person_may_choose_among_several_plain_options() {
+    let two = |asked: &mut throughline_model::approval::Asked| {
+        asked.options = vec![option("a", OptionKind::AllowOnce), option("b", OptionKind::AllowOnce)];
+    };
+    let (mut world, task, approval) = asking_for(two);
+    let chosen = |world: &World, id: &str| Decision { option: Some(id.into()), ..world.decision(Verdict::Approve) };
+    let none = chosen(&world, "c");
+    assert_eq!(decide(&mut world, task, approval, none).expect_err("no such").code(), "no_such_option");
+    let second = chosen(&world, "b");
+    decide(&mut world, task, approval, second).expect("clear");
+    assert_eq!(answers(&mut world), [Some("b".to_owned())]);
+}
+
+#[test]
+fn a_reason_for_a_no_is_the_next_thing_that_the_agent_hears() {
+    let mut world = World::new();
+    let (task, approval) = world.asking();
+    let waits = world.follow_up(task, "and then this");
+    let decision = Decision { reason: Some("not on a Friday".into()), ..world.decision(Verdict::Deny) };
+    decide(&mut world, task, approval, decision).expect("pending");
+    let queue = &world.primary(task).queue;
+    assert_eq!(queue.len(), 2);
+    assert_eq!(queue[1].input, waits);
+    assert_eq!(plain_text(&queue[0].content), "not on a Friday\n\n(This is why I said no to: cargo test)");
+    assert_eq!((queue[0].person, queue[0].conversation), (world.person, world.conversation));
+    assert!(world.primary(task).active.as_ref().is_some_and(|active| active.stopping.is_none()), "the turn goes on");
+    world.answered(task);
+    assert_eq!(world.primary(task).queue.len(), 1, "its turn comes first");
+}
+
+#[test]
+fn a_reason_from_nowhere_in_particular_is_said_where_the_task_lives() {
+    let mut world = World::new();
+    let (task, approval) = world.asking();
+    let mut decision = Decision { reason: Some("no".into()), ..world.decision(Verdict::Deny) };
+    decision.source.conversation = None;
+    decide(&mut world, task, approval, decision).expect("pending");
+    assert_eq!(world.primary(task).queue[0].conversation, world.conversation);
+}
+
+#[test]
+fn a_no_without_a_reason_says_nothing_more() {
+    let mut world = World::new();
+    let (task, approval) = world.asking();
+    world.decide_on(task, approval, Verdict::Deny).expect("pending");
+    assert!(world.primary(task).queue.is_empty());
+}
+
+fn call(world: &mut World, task: TaskId, name: &str, status: ToolStatus) {
+    let turn = world.running_turn(task);
+    let body = ItemBody::ToolCall(ToolCall {
+        call: name.into(),
+        title: "t".into(),
+        tool: "execute".into(),
+        status,
+        input: None,
+        output: None,
+        changes: vec![],
+        locations: vec![],
+        exit_code: None,
+    });
+    let item = Item { id: world.mint.id(), turn: Some(turn), body };
+    world.report(task, Report::Recorded(Box::new(item))).expect("current");
+}
+
+#[test]
+fn an_agent_that_does_not_wait_was_not_asked() {
+    for (status, kind) in [(ToolStatus::Completed, VoidKind::NotAsked), (ToolStatus::Failed, VoidKind::Stopped)] {
+        let mut world = World::new();
+        let (task, approval) = world.asking();
+        call(&mut world, task, "call-1", ToolStatus::Pending);
+        call(&mut world, task, "call-1", ToolStatus::InProgress);
+        call(&mut world, task, "call-2", status);
+        assert_eq!(world.task(task).approvals.pending.len(), 1, "nothing has happened to this call");
+        call(&mut world, task, "call-1", status);
+        assert!(matches!(settlements(&world)[..], [Settlement::Void { kind: known, .. }] if known == kind));
+        assert!(world.decide_on(task, approval, Verdict::Approve).is_err());
+        assert_eq!(answers(&mut world), [None], "in case it waits all the same");
+    }
+}
+
+#[test]
+fn what_is_over_before_it_is_asked_for_is_another_matter() {
+    let mut world = World::new();
+    let task = world.new_task("run it");
+    world.opened(task);
+    call(&mut world, task, "call-1", ToolStatus::Completed);
+    let approval = world.mint.id();
+    world.report(task, asked(approval)).expect("current");
+    assert_eq!(world.task(task).approvals.pending.len(), 1);
+}
+
+#[test]
+fn what_a_chat_does_not_show_cannot_be_approved_there() {
+    let long = format!(r#"{{"command":"echo {}"}}"#, "x".repeat(5_000));
+    let (mut world, task, approval) = asking_for(|asked| asked.ask.input = Some(long.as_str().into()));
+    let pending = world.task(task).approvals.pending[0].approval.clone();
+    assert!(!pending.shown(View::CHAT).complete);
+    assert!(pending.shown(View::FULL).complete);
+    for surface in [Channel::Telegram, Channel::Feishu] {
+        let mut said = world.decision(Verdict::Approve);
+        said.source.surface = surface;
+        assert_eq!(decide(&mut world, task, approval, said).expect_err("not seen").code(), "not_shown");
+    }
+    let mut pressed = Decision { digest: Some(pending.digest()), ..world.decision(Verdict::Approve) };
+    pressed.source.surface = Channel::Telegram;
+    decide(&mut world, task, approval, pressed).expect("the digest came from where it was shown");
+}
+
+#[test]
+fn five_megabytes_can_be_opened_and_denied_but_not_approved() {
+    let blob = Text::Blob { blob: BlobRef { sha256: "ab".into(), bytes: 5_000_000 }, head: "echo x".into() };
+    let (mut world, task, approval) = asking_for(|asked| asked.ask.input = Some(blob));
+    let digest = world.task(task).approvals.pending[0].approval.digest();
+    let yes = Decision { digest: Some(digest), ..world.decision(Verdict::Approve) };
+    assert_eq!(decide(&mut world, task, approval, yes).expect_err("nobody saw it").code(), "not_shown");
+    world.decide_on(task, approval, Verdict::Deny).expect("a no needs no look");
+}
+
+#[test]
+fn ten_thousand_requests_are_not_ten_thousand_questions() {
+    let mut world = World::new();
+    let task = world.new_task("run it");
+    world.opened(task);
+    for _ in 0..10_000 {
+        let approval = world.mint.id();
+        world.report(task, asked(approval)).expect("current");
+    }
+    assert_eq!(world.task(task).approvals.pending.len(), 32);
+    assert_eq!(world.count(|event| matches!(event, TaskEvent::ApprovalsRefused { .. })), 1, "said once");
+    // Room for one more is room for one more.
+    let first = world.task(task).approvals.pending[0].approval.id;
+    world.decide_on(task, first, Verdict::Approve).expect("pending");
+    let (one, two) = (world.mint.id(), world.mint.id());
+    world.report(task, asked(one)).expect("current");
+    world.report(task, asked(two)).expect("current");
+    assert!(world.task(task).approvals.knows(one) && !world.task(task).approvals.knows(two));
+}
+
+#[test]
+fn a_turn_that_is_always_answered_ends_up_refused_all_the_same_and_the_next_one_starts_anew() {
+    let mut world = World::new();
+    let task = world.new_task("run it");
+    world.opened(task);
+    let mut first = None;
+    for _ in 0..1_000 {
+        let approval = world.mint.id();
+        first.get_or_insert(approval);
+        world.report(task, asked(approval)).expect("current");
+        world.decide_on(task, approval, Verdict::Approve).expect("pending");
+    }
+    let more = world.mint.id();
+    world.report(task, asked(more)).expect("current");
+    assert!(!world.task(task).approvals.knows(more));
+    assert!(first.is_some_and(|first| world.task(task).approvals.knows(first)), "the spool may be read again");
+    world.follow_up(task, "go on");
+    world.answered(task);
+    world.report(task, asked(more)).expect("current");
+    assert!(world.task(task).approvals.knows(more));
+    world.answered(task);
+    assert_eq!(world.task(task).approvals.settled.len(), 64, "at rest there is little to remember");
 }

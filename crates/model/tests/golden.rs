@@ -76,6 +76,10 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     let approval = world.mint.id();
     world.report(task, asked(approval)).expect("current");
     world.decide_on(task, approval, Verdict::Approve).expect("pending");
+    for _ in 0..33 {
+        let approval = world.mint.id();
+        world.report(task, asked(approval)).expect("current");
+    }
     let second = world.new_task("wait for it");
     world
         .receive_in(phone, Intent::Continue { task, execution: None }, None, "from the phone", Urgency::InTurn)

@@ -314,7 +314,7 @@ fn what_a_card_does_not_show_whole_cannot_be_approved_from_it() {
     };
     assert!(offers(world.task(asking)));
     let mut long = world.task(asking).clone();
-    long.approvals.pending[0].approval.ask.input = Some("x".repeat(card::MAX_CHARS));
+    long.approvals.pending[0].approval.ask.input = Some("x".repeat(card::MAX_CHARS).into());
     assert!(!offers(&long));
     world.tell(asking, TaskCommand::Cancel).expect("it runs");
 }
@@ -434,7 +434,7 @@ fn spoil(task: &mut Task, texts: &[String], many: usize) {
     }
     for pending in &mut task.approvals.pending {
         pending.approval.ask.title.clone_from(&texts[4]);
-        pending.approval.ask.input = Some(texts[5].clone());
+        pending.approval.ask.input = Some(texts[5].clone().into());
         pending.approval.ask.cwd.clone_from(&texts[6]);
     }
 }

@@ -12,7 +12,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderMap, header};
+use throughline_model::approval::Source;
+use throughline_model::conversation::Channel;
 use throughline_model::ids::PersonId;
+use throughline_model::person::Identity;
 use throughline_model::present::Locale;
 use throughline_model::stream::StreamId;
 
@@ -40,6 +43,18 @@ pub(crate) struct Caller {
     pub(crate) login: Option<LoginId>,
     /// What to speak to them.
     pub(crate) locale: Locale,
+}
+
+impl Caller {
+    /// Where what they decide comes from.
+    pub(crate) fn source(&self) -> Source {
+        let (surface, identity) = match self.peer {
+            Peer::Unix { uid } => (Channel::Cli, Some(Identity::OsUser { uid })),
+            Peer::Tcp if self.login.is_some() => (Channel::Web, None),
+            Peer::Tcp => (Channel::Api, None),
+        };
+        Source { surface, identity, conversation: None }
+    }
 }
 
 /// What has to be right to get in.

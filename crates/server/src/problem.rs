@@ -76,7 +76,7 @@ fn status_of(code: &str) -> StatusCode {
         | "idempotency_conflict"
         | "home_in_use" => StatusCode::CONFLICT,
         "cursor_expired" | "checkpoint_gone" => StatusCode::GONE,
-        "digest_mismatch" => StatusCode::PRECONDITION_FAILED,
+        "digest_mismatch" | "not_shown" => StatusCode::PRECONDITION_FAILED,
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "project_unknown" | "agent_unknown" | "blob_unknown" | "bad_locale" | "bad_path" | "bad_project_name"
@@ -141,6 +141,7 @@ mod tests {
             Rejection::Exists { what: "it" },
             Rejection::ApprovalSettled { how: "denied" },
             Rejection::DigestMismatch,
+            Rejection::NotShown,
             Rejection::NoSuchOption,
             Rejection::StaleEpoch { current: 2, given: 1 },
             Rejection::TurnRunning,

@@ -8,8 +8,9 @@ use support::{Daemon, within};
 use throughline_api::client::TimelineQuery;
 use throughline_api::export::ExportFormat;
 use throughline_api::timeline::TimelineEntry;
-use throughline_model::approval::Verdict;
+use throughline_model::approval::{Decision, Source, Verdict};
 use throughline_model::content::Text;
+use throughline_model::conversation::Channel;
 use throughline_model::ids::{Id as _, ItemId};
 use throughline_model::item::{Item, ItemBody, ToolCall, ToolStatus};
 use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
@@ -40,10 +41,14 @@ async fn the_document_tells_the_whole_task() {
     let approval = daemon.ask(&working, "one").await;
     let decide = TaskCommand::DecideApproval {
         approval,
-        verdict: Verdict::Deny,
-        by: daemon.person,
-        digest: None,
-        reason: Some("not today".into()),
+        decision: Box::new(Decision {
+            verdict: Verdict::Deny,
+            by: daemon.person,
+            source: Source { surface: Channel::Cli, identity: None, conversation: None },
+            digest: None,
+            option: None,
+            reason: Some("not today".into()),
+        }),
     };
     daemon.tell(working.task, decide).await;
     daemon.tool_call(&working, "build", ToolStatus::Completed).await;

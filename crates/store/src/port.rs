@@ -233,6 +233,8 @@ pub enum Ask {
     PendingApprovals,
     /// One approval, pending or settled.
     Approval(ApprovalId),
+    /// Approvals in the order in which they were asked, pending and settled.
+    Approvals(ApprovalQuery),
     /// The entry with this key.
     Inbox(String),
     /// How far the spool of this process was consumed.
@@ -253,6 +255,17 @@ pub enum Ask {
     Incarnation,
 }
 
+/// Which approvals to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalQuery {
+    /// Only in this state; all if none.
+    pub state: Option<String>,
+    /// Only those that were asked after this one.
+    pub after: Option<ApprovalId>,
+    /// How many at most.
+    pub limit: usize,
+}
+
 /// The answer to an [`Ask`], in the variant that the question names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -260,7 +273,7 @@ pub enum Answer {
     Task(Option<Box<TaskRow>>),
     /// To `Projects`.
     Projects(Vec<ProjectRow>),
-    /// To `PendingApprovals` and `Approval`.
+    /// To `PendingApprovals`, `Approval` and `Approvals`.
     Approvals(Vec<ApprovalRow>),
     /// To `Inbox`.
     Inbox(Option<InboxEntry>),

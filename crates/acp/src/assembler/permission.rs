@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use throughline_model::approval::{ApprovalOption, OptionKind};
-use throughline_model::content::Text;
 use throughline_model::item::{NoteKind, ToolCall};
 
 use super::Assembler;
@@ -54,11 +53,6 @@ impl Assembler {
             return;
         };
         let ToolCall { call: name, title, tool, input, .. } = call.body.clone();
-        // A head of the input would not be the exact thing that is asked for.
-        let input = input.and_then(|input| match input {
-            Text::Inline(input) => Some(input),
-            Text::Blob { .. } => None,
-        });
         let item = call.item;
         let request = request.clone();
         let asked = PermissionRequest { request, item, turn, call: name, title, tool, input, options };

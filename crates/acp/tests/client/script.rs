@@ -169,7 +169,7 @@ fn brief_one(happening: &Happening) -> String {
             asked.request.as_json(),
             asked.call,
             asked.title,
-            asked.input,
+            asked.input.as_ref().map(|input| input.head()),
             asked.options.iter().map(|option| option.id.as_str()).collect::<Vec<_>>().join(",")
         ),
         Happening::TurnAnswered { outcome: Ok(TurnEnd { stop_reason, .. }), .. } => format!("turn {stop_reason:?}"),

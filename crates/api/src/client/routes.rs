@@ -280,9 +280,21 @@ impl Client {
         self.json(Call::get("/api/v1/approvals?state=pending")).await
     }
 
+    /// Approvals in a state, or all of them (`all`), a page after the one that is named.
+    pub async fn approvals_in(&self, state: &str, after: Option<Uuid>) -> Result<ApprovalList, ClientError> {
+        let after = after.map(|id| format!("&after={id}")).unwrap_or_default();
+        self.json(Call::get(&format!("/api/v1/approvals?state={}{after}", escaped(state)))).await
+    }
+
     /// One approval, pending or settled.
     pub async fn approval(&self, id: Uuid) -> Result<Approval, ClientError> {
         self.json(Call::get(&format!("/api/v1/approvals/{id}"))).await
+    }
+
+    /// What the agent sent as the tool's input, whole.
+    pub async fn approval_input(&self, id: Uuid) -> Result<String, ClientError> {
+        let body = self.whole(Call::get(&format!("/api/v1/approvals/{id}/input"))).await?.body;
+        Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
     /// Says yes or no.

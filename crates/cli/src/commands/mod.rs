@@ -6,6 +6,7 @@
 mod add;
 mod agent;
 mod agents;
+mod approvals;
 mod approve;
 mod cancel;
 mod close;
@@ -71,6 +72,7 @@ enum Command {
     Tasks(tasks::Args),
     Show(show::Args),
     Export(export::Args),
+    Approvals(approvals::Args),
     Approve(approve::Args),
     Deny(deny::Args),
     Cancel(cancel::Args),
@@ -155,6 +157,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Tasks(args) => client(output, |context| tasks::run(context, args)),
         Command::Show(args) => client(output, |context| show::run(context, args)),
         Command::Export(args) => client(output, |context| export::run(context, args)),
+        Command::Approvals(args) => client(output, |context| approvals::run(context, args)),
         Command::Approve(args) => client(output, |context| approve::run(context, args)),
         Command::Deny(args) => client(output, |context| deny::run(context, args)),
         Command::Cancel(args) => client(output, |context| cancel::run(context, args)),

@@ -21,6 +21,9 @@ use throughline_model::handoff::Budget;
 
 use crate::home::Home;
 
+/// Nobody decides on something that was asked a month ago.
+const MAX_EXPIRES_SECS: u64 = 31 * 24 * 60 * 60;
+
 /// All settings.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -42,6 +45,8 @@ pub struct Config {
     pub max_frame_bytes: u64,
     /// A turn of which nothing is heard for this long is shown as stalled.
     pub stall_after: Duration,
+    /// A request that nobody decides for this long is denied.
+    pub approval_expires: Duration,
     /// A process that has nothing to do goes after this long.
     pub park_after: Duration,
     /// How many processes there may be before one that rests has to go.
@@ -97,6 +102,7 @@ struct File {
     initialize_timeout_secs: Option<u64>,
     max_frame_bytes: Option<u64>,
     stall_after_secs: Option<u64>,
+    approval_expires_secs: Option<u64>,
     park_after_secs: Option<u64>,
     max_live_sessions: Option<usize>,
     handoff: HandoffFile,
@@ -163,6 +169,9 @@ impl Config {
             initialize_timeout: Duration::from_secs(file.initialize_timeout_secs.unwrap_or(60)),
             max_frame_bytes: file.max_frame_bytes.unwrap_or(64 << 20),
             stall_after: Duration::from_secs(file.stall_after_secs.unwrap_or(10 * 60)),
+            approval_expires: Duration::from_secs(
+                file.approval_expires_secs.unwrap_or(60 * 60).clamp(1, MAX_EXPIRES_SECS),
+            ),
             park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
             handoff: file.handoff.budget().map_err(invalid)?,

@@ -8,7 +8,7 @@ use throughline_acp::outgoing::{self, PermissionAnswer};
 use throughline_acp::request_id::{AgentRequestId, Opening};
 use throughline_keeper::Activity;
 use throughline_keeper::client::{Happening as Kept, ReadError};
-use throughline_model::approval::Ask;
+use throughline_model::approval::{Ask, Asked};
 use throughline_model::effect::Process;
 use throughline_model::ids::{ApprovalId, Id as _, ItemId, TurnId};
 use throughline_model::runtime_session::{Failure, RuntimeDescription, SettingChange};
@@ -109,6 +109,7 @@ impl Driver {
             _ => None,
         });
         let live = live_texts(process, &happenings, &finished);
+        let asked = requests(&happenings);
         let reports = self.shared.reports(process, &cwd, happenings, &usage).await;
         let durable = !reports.is_empty();
         let commands = match answered {
@@ -125,6 +126,7 @@ impl Driver {
         if !durable {
             return;
         }
+        self.turn_away(process, asked).await;
         for item in finished {
             self.shared.core.hub.finished(process.task, item);
         }
@@ -133,6 +135,19 @@ impl Driver {
             if answered.is_some() {
                 link.send(Parcel::Activity(Activity::Idle));
             }
+        }
+    }
+
+    /// Answers requests that the task did not take: an agent that waits for an answer must get one.
+    async fn turn_away(&mut self, process: Process, asked: Vec<AgentRequestId>) {
+        if asked.is_empty() {
+            return;
+        }
+        let Ok(state) = self.shared.core.task(process.task).await else { return };
+        let taken = |id| state.task().is_some_and(|task| task.approvals.knows(id));
+        let Some(link) = self.link_to(process) else { return };
+        for request in asked.iter().filter(|request| !taken(approval_id(process, request))) {
+            link.frame(outgoing::answer_permission(request, PermissionAnswer::Cancelled));
         }
     }
 
@@ -254,14 +269,40 @@ impl Shared {
                     let item = offload::item(self.core.store.as_ref(), item).await;
                     reports.push(Report::Recorded(Box::new(item)));
                 }
-                other => reports.extend(report(process, cwd, other, usage)),
+                Happening::PermissionRequested(request) if request.turn.is_some() => {
+                    reports.push(self.asked(process, cwd, request).await);
+                }
+                other => reports.extend(report(process, other, usage)),
             }
         }
         reports
     }
+
+    async fn asked(&self, process: Process, cwd: &str, request: PermissionRequest) -> Report {
+        let mut input = request.input;
+        if let Some(input) = &mut input {
+            offload::input(self.core.store.as_ref(), input).await;
+        }
+        Report::Asked(Box::new(Asked {
+            approval: approval_id(process, &request.request),
+            request: request.request.as_json().to_owned(),
+            ask: Ask { call: request.call, title: request.title, tool: request.tool, input, cwd: cwd.to_owned() },
+            options: request.options,
+            expires_secs: self.config.approval_expires.as_secs(),
+        }))
+    }
 }
 
-fn report(process: Process, cwd: &str, happening: Happening, usage: &Usage) -> Option<Report> {
+/// The requests that were made in a turn.
+fn requests(happenings: &[Happening]) -> Vec<AgentRequestId> {
+    let request = |happening: &Happening| match happening {
+        Happening::PermissionRequested(request) if request.turn.is_some() => Some(request.request.clone()),
+        _ => None,
+    };
+    happenings.iter().filter_map(request).collect()
+}
+
+fn report(process: Process, happening: Happening, usage: &Usage) -> Option<Report> {
     match happening {
         Happening::PlanRevised(entries) => Some(Report::PlanRevised { entries }),
         Happening::Commands(commands) => Some(Report::Changed(SettingChange::Commands { commands })),
@@ -270,7 +311,6 @@ fn report(process: Process, cwd: &str, happening: Happening, usage: &Usage) -> O
             settings.model.map(|model| Report::Changed(SettingChange::Model { model }))
         }
         Happening::TitleChanged(title) => title.map(|title| Report::Titled { title }),
-        Happening::PermissionRequested(request) => request.turn.is_some().then(|| asked(process, cwd, request)),
         Happening::PermissionWithdrawn(request) => Some(Report::Withdrew { approval: approval_id(process, &request) }),
         Happening::TurnAnswered { turn, outcome } => {
             let mut used = usage.clone();
@@ -298,26 +338,12 @@ fn report(process: Process, cwd: &str, happening: Happening, usage: &Usage) -> O
         | Happening::Retold { .. }
         | Happening::Attached { .. }
         | Happening::Recorded(_)
+        | Happening::PermissionRequested(_)
         | Happening::Initialized(_)
         | Happening::InitializeFailed(_)
         | Happening::Opened { .. }
         | Happening::OpenFailed { .. }
         | Happening::Ended(_) => None,
-    }
-}
-
-fn asked(process: Process, cwd: &str, request: PermissionRequest) -> Report {
-    Report::Asked {
-        approval: approval_id(process, &request.request),
-        request: request.request.as_json().to_owned(),
-        ask: Ask {
-            call: request.call,
-            title: request.title,
-            tool: request.tool,
-            input: request.input,
-            cwd: cwd.to_owned(),
-        },
-        options: request.options,
     }
 }
 

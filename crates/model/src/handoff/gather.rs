@@ -184,8 +184,8 @@ impl Gathering {
     fn settled(&mut self, approval: ApprovalId, settlement: &Settlement) {
         let Some(asked) = self.asked.remove(&approval) else { return };
         let (by, reason) = match settlement {
-            Settlement::Approved { by } => (Some(*by), None),
-            Settlement::Denied { by, reason } => (Some(*by), reason.clone()),
+            Settlement::Approved { by, .. } => (Some(*by), None),
+            Settlement::Denied { by, reason, .. } => (Some(*by), reason.clone()),
             Settlement::Expired | Settlement::Void { .. } => (None, None),
         };
         if !matches!(settlement, Settlement::Approved { .. }) {

@@ -12,7 +12,7 @@ use crate::content::plain_text;
 use crate::execution::{Activity, Execution};
 use crate::plan::{Plan, PlanEntry, PlanStatus};
 use crate::reply::{Action, Choice};
-use crate::shown::View;
+use crate::shown::{Shown, View};
 use crate::task::{Lifecycle, Task};
 use crate::time::Timestamp;
 use crate::turn::TurnStage;
@@ -292,8 +292,11 @@ impl<'a> Request<'a> {
         let mut room = REQUEST_CHARS;
         let mut complete = true;
         let mut lines = vec![];
-        for text in [Some(ask.title.as_str()), ask.input.as_deref(), Some(ask.cwd.as_str())].into_iter().flatten() {
-            let shown = View::line(room).show(text);
+        let exact = |view: View| ask.input.is_some().then(|| approval.shown(view));
+        let parts: [&dyn Fn(View) -> Option<Shown>; 3] =
+            [&|view| Some(view.show(&ask.title)), &exact, &|view| Some(view.show(&ask.cwd))];
+        for part in parts {
+            let Some(shown) = part(View::line(room)) else { continue };
             complete &= shown.complete;
             room -= shown.text.chars().count().min(room);
             lines.push(if shown.complete { shown.text } else { shown.text + "…" });

@@ -114,7 +114,7 @@ pub fn settled(locale: Locale, settlement: &Settlement, what: &str) -> Reply {
         Settlement::Approved { .. } => locale.approved(what),
         Settlement::Denied { .. } => locale.denied(what),
         Settlement::Expired => locale.expired(what),
-        Settlement::Void { cause } => locale.void(what, fit(cause, 120)),
+        Settlement::Void { cause, .. } => locale.void(what, fit(cause, 120)),
     })
 }
 
@@ -134,6 +134,7 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::NotFound { .. }
         | Rejection::Exists { .. }
         | Rejection::DigestMismatch
+        | Rejection::NotShown
         | Rejection::NoSuchOption
         | Rejection::StaleEpoch { .. }
         | Rejection::WorkspaceBusy { .. }

@@ -150,7 +150,7 @@ fn single(locale: Locale, event: &TaskEvent) -> Option<Entry> {
             ..entry(Kind::Plan, locale.plan_version(plan.version))
         },
         TaskEvent::ApprovalRequested { approval } => Entry {
-            below: approval.ask.input.iter().chain([&approval.ask.cwd]).map(|text| said(text)).collect(),
+            below: approval.ask.input.iter().map(Text::head).chain([approval.ask.cwd.as_str()]).map(said).collect(),
             ..entry(Kind::Approval, locale.needs_approval(line(&approval.ask.title)))
         },
         TaskEvent::ApprovalSettled { settlement, .. } => entry(Kind::Settled, locale.settled(settlement.word())),

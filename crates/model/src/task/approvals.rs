@@ -1,99 +1,146 @@
 //! Approvals: asked by a process, decided once by a person, void when there is nothing left to decide (P5).
+//!
+//! **Invariant:** a pending request is one of the turn that runs in the process that asked. What ends either settles it.
 
 use std::time::Duration;
 
 use super::TaskEvent;
 use super::decide::Draft;
-use crate::approval::{Approval, ApprovalOption, Ask, Settlement, Verdict};
-use crate::ids::{ApprovalId, PersonId, RuntimeSessionId, TurnId};
+use crate::approval::{Approval, Asked, Decision, Given, Settlement, Verdict, VoidKind};
+use crate::content::ContentBlock;
+use crate::ids::{ApprovalId, ConversationId, ExecutionId, PersonId, RuntimeSessionId, TurnId};
+use crate::input::{QueuedInput, Urgency};
+use crate::item::{Item, ItemBody, ToolStatus};
 use crate::rejection::Rejection;
+use crate::shown::View;
 
-/// How long a request can be decided.
-const EXPIRES_AFTER: Duration = Duration::from_secs(60 * 60);
+/// How many requests of a turn may wait at once. Nobody reads more.
+pub(super) const MAX_PENDING: usize = 32;
+/// How many a turn may make at all.
+pub(super) const MAX_ASKED: u32 = 1_000;
+/// How much of a title the agent is told again with the reason for a no.
+const TITLE_CHARS: usize = 200;
 
 impl Draft {
-    pub(super) fn asked(
-        &mut self,
-        session: RuntimeSessionId,
-        id: ApprovalId,
-        request: String,
-        ask: Ask,
-        options: Vec<ApprovalOption>,
-    ) {
+    pub(super) fn asked(&mut self, session: RuntimeSessionId, asked: Asked) {
+        let Asked { approval: id, request, ask, options, expires_secs } = asked;
+        // The spool may be read again after a crash: the same request is asked once.
+        if self.task.approvals.knows(id) {
+            return;
+        }
         let Some(execution) = self.task.execution_of(session) else { return };
         let (Some(active), Some(known)) = (&execution.active, &execution.session) else { return };
+        // Nobody decides for a turn that is to stop.
+        if active.stopping.is_some() {
+            return;
+        }
+        let (turn, so_far) = (active.id, active.asked);
+        let waiting = self.task.approvals.pending.iter().filter(|known| known.approval.turn == turn).count();
+        if waiting >= MAX_PENDING || so_far.count >= MAX_ASKED {
+            // Whoever reads the agent's output answers what was not taken; the record says it once.
+            if !so_far.refusing {
+                self.emit(TaskEvent::ApprovalsRefused { turn });
+            }
+            return;
+        }
         let approval = Approval {
             id,
             execution: execution.id,
             session,
             epoch: known.epoch,
-            turn: active.id,
+            turn,
             request,
             ask,
             options,
-            expires_at: self.at.after(EXPIRES_AFTER),
+            expires_at: self.at.after(Duration::from_secs(expires_secs)),
         };
-        // The spool may be read again after a crash: the same request is asked once.
-        if !self.task.approvals.knows(id) {
-            self.emit(TaskEvent::ApprovalRequested { approval: Box::new(approval) });
-        }
+        self.emit(TaskEvent::ApprovalRequested { approval: Box::new(approval) });
     }
 
-    pub(super) fn decide_approval(
-        &mut self,
-        id: ApprovalId,
-        verdict: Verdict,
-        by: PersonId,
-        digest: Option<&str>,
-        reason: Option<String>,
-    ) -> Result<(), Rejection> {
+    /// The first decision wins.
+    pub(super) fn decide_approval(&mut self, id: ApprovalId, decision: Decision) -> Result<(), Rejection> {
         let Some(pending) = self.task.approvals.pending(id) else {
             return Err(Rejection::ApprovalSettled { how: "it was decided, expired or void before" });
         };
-        if digest.is_some_and(|digest| digest != pending.approval.digest()) {
-            return Err(Rejection::DigestMismatch);
-        }
-        if self.at >= pending.approval.expires_at {
+        let approval = &pending.approval;
+        if self.at >= approval.expires_at {
             return Err(Rejection::ApprovalSettled { how: "it has expired" });
         }
-        // An agent that offers no plain yes cannot be given one; without a plain no the request is left unchosen.
-        if verdict == Verdict::Approve && pending.approval.option_for(verdict).is_none() {
-            return Err(Rejection::NoSuchOption);
+        approval.check(&decision)?;
+        let (execution, title) = (approval.execution, approval.ask.title.clone());
+        let Decision { verdict, by, source, option, reason, .. } = decision;
+        let conversation = source.conversation;
+        let given = Some(Given { source, digest: approval.digest(), option });
+        match verdict {
+            Verdict::Approve => self.settle(id, Settlement::Approved { by, given }),
+            Verdict::Deny => {
+                self.settle(id, Settlement::Denied { by, reason: reason.clone(), given });
+                if let Some(reason) = reason {
+                    self.tell_why(execution, by, conversation, &title, &reason);
+                }
+            }
         }
-        let settlement = match verdict {
-            Verdict::Approve => Settlement::Approved { by },
-            Verdict::Deny => Settlement::Denied { by, reason },
-        };
-        self.emit(TaskEvent::ApprovalSettled { approval: id, settlement });
         Ok(())
+    }
+
+    /// The protocol's no has no room for a reason: it becomes the execution's next input, first in line.
+    fn tell_why(
+        &mut self,
+        execution: ExecutionId,
+        person: PersonId,
+        conversation: Option<ConversationId>,
+        title: &str,
+        reason: &str,
+    ) {
+        let Some(conversation) = conversation.or_else(|| self.task.conversations.first().copied()) else { return };
+        let title = View::line(TITLE_CHARS).show(title).text;
+        let words = format!("{reason}\n\n(This is why I said no to: {title})");
+        let (input, content) = (self.mint.id(), vec![ContentBlock::text(words)]);
+        let queued = QueuedInput { input, person, conversation, content, at: self.at };
+        self.emit(TaskEvent::InputQueued { execution, queued, urgency: Urgency::Next });
     }
 
     pub(super) fn expire(&mut self, id: ApprovalId) {
         let due = self.task.approvals.pending(id).is_some_and(|known| self.at >= known.approval.expires_at);
         if due {
-            self.emit(TaskEvent::ApprovalSettled { approval: id, settlement: Settlement::Expired });
+            self.settle(id, Settlement::Expired);
         }
     }
 
     pub(super) fn withdrew(&mut self, id: ApprovalId) {
         if self.task.approvals.pending(id).is_some() {
-            let settlement = Settlement::Void { cause: "the agent took it back".to_owned() };
-            self.emit(TaskEvent::ApprovalSettled { approval: id, settlement });
+            let cause = "the agent took it back".to_owned();
+            self.settle(id, Settlement::Void { cause, kind: VoidKind::Withdrawn });
         }
     }
 
-    pub(super) fn void_approvals(&mut self, turn: TurnId, cause: &str) {
-        let pending: Vec<_> = self
-            .task
-            .approvals
-            .pending
-            .iter()
-            .filter(|known| known.approval.turn == turn)
-            .map(|known| known.approval.id)
-            .collect();
-        for approval in pending {
-            let settlement = Settlement::Void { cause: cause.to_owned() };
-            self.emit(TaskEvent::ApprovalSettled { approval, settlement });
+    /// A call that is over while its request waits was not waited for.
+    pub(super) fn ran(&mut self, item: &Item) {
+        let ItemBody::ToolCall(call) = &item.body else { return };
+        let cause = match call.status {
+            ToolStatus::Completed => "the agent did it without waiting for an answer",
+            ToolStatus::Failed => "the agent gave it up without waiting for an answer",
+            ToolStatus::Pending | ToolStatus::InProgress => return,
+        };
+        let same = |known: &&super::PendingApproval| {
+            known.approval.ask.call == call.call && Some(known.approval.turn) == item.turn
+        };
+        let waiting: Vec<_> = self.task.approvals.pending.iter().filter(same).map(|known| known.approval.id).collect();
+        let kind = if call.status == ToolStatus::Completed { VoidKind::NotAsked } else { VoidKind::Stopped };
+        for id in waiting {
+            self.settle(id, Settlement::Void { cause: cause.to_owned(), kind });
         }
+    }
+
+    pub(super) fn void_approvals(&mut self, turn: TurnId, kind: VoidKind, cause: &str) {
+        let of_turn = self.task.approvals.pending.iter().filter(|known| known.approval.turn == turn);
+        let pending: Vec<_> = of_turn.map(|known| known.approval.id).collect();
+        for id in pending {
+            self.settle(id, Settlement::Void { cause: cause.to_owned(), kind });
+        }
+    }
+
+    fn settle(&mut self, approval: ApprovalId, settlement: Settlement) {
+        self.emit(TaskEvent::ApprovalSettled { approval, settlement });
     }
 }

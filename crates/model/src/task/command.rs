@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::{ApprovalOption, Ask, Verdict};
+use crate::approval::{Asked, Decision};
 use crate::checkpoint::Checkpoint;
 use crate::content::Text;
 use crate::execution::Role;
@@ -174,14 +174,8 @@ pub enum TaskCommand {
     DecideApproval {
         /// To which request.
         approval: ApprovalId,
-        /// Yes or no.
-        verdict: Verdict,
-        /// Who.
-        by: PersonId,
-        /// The digest of what they were shown, where they were shown one.
-        digest: Option<String>,
-        /// Why, in their words.
-        reason: Option<String>,
+        /// The decision.
+        decision: Box<Decision>,
     },
     /// A request's time is over.
     ExpireApproval {
@@ -282,16 +276,7 @@ pub enum Report {
         title: String,
     },
     /// The agent asks to do something.
-    Asked {
-        /// The approval's id.
-        approval: ApprovalId,
-        /// The agent's own id of the request, as JSON text.
-        request: String,
-        /// What it asks.
-        ask: Ask,
-        /// What can be answered.
-        options: Vec<ApprovalOption>,
-    },
+    Asked(Box<Asked>),
     /// The agent no longer asks.
     Withdrew {
         /// Which approval.

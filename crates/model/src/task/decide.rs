@@ -60,9 +60,7 @@ pub(crate) fn decide(
         TaskCommand::GiveHandoff { turn, text } => draft.give_handoff(turn, text),
         TaskCommand::BeginTurn { turn } => draft.begin(turn),
         TaskCommand::HoldTurn { turn, behind } => draft.hold(turn, behind),
-        TaskCommand::DecideApproval { approval, verdict, by, digest, reason } => {
-            draft.decide_approval(approval, verdict, by, digest.as_deref(), reason)?;
-        }
+        TaskCommand::DecideApproval { approval, decision } => draft.decide_approval(approval, *decision)?,
         TaskCommand::ExpireApproval { approval } => draft.expire(approval),
         TaskCommand::Park { session, cause } => draft.park(session, cause)?,
         TaskCommand::KeepCheckpoint { checkpoint } => draft.emit(TaskEvent::CheckpointTaken { checkpoint }),
@@ -91,7 +89,7 @@ impl Draft {
             Report::Recorded(item) => self.recorded(session, *item),
             Report::PlanRevised { entries } => self.plan_revised(entries),
             Report::Titled { title } => self.titled(title),
-            Report::Asked { approval, request, ask, options } => self.asked(session, approval, request, ask, options),
+            Report::Asked(asked) => self.asked(session, *asked),
             Report::Withdrew { approval } => self.withdrew(approval),
             Report::TurnAnswered { turn, answer, usage } => self.answered(turn, answer, usage),
             Report::PromptFailed { turn, failure } => self.prompt_failed(turn, failure),

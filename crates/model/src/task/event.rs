@@ -311,6 +311,11 @@ pub enum TaskEvent {
         /// How.
         settlement: Settlement,
     },
+    /// More was asked for than a turn may ask: what follows is answered with nothing chosen.
+    ApprovalsRefused {
+        /// In which turn.
+        turn: TurnId,
+    },
     /// The workspace's state was kept.
     CheckpointTaken {
         /// What was kept.

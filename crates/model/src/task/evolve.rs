@@ -1,6 +1,7 @@
 //! Takes a task's events in. Infallible, and the only replay path.
 
 use super::{Lifecycle, PendingApproval, Task, TaskEvent};
+use crate::approval::Approval;
 use crate::checkpoint::{Checkpoint, CheckpointSide};
 use crate::content::one_line;
 use crate::execution::{Execution, NextStart, Past, Role};
@@ -11,7 +12,7 @@ use crate::plan::Plan;
 use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, StartReason};
 use crate::site::{Site, WorkspaceChange};
 use crate::time::Timestamp;
-use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
+use crate::turn::{ActiveTurn, AskedSoFar, EndedTurn, TurnOutcome, TurnStage};
 
 /// How many characters of what was said a task remembers for lists and briefs.
 pub(super) const REMEMBERED_CHARS: usize = 500;
@@ -47,10 +48,13 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::ConversationJoined { conversation } => task.conversations.push(*conversation),
         TaskEvent::NotePinned { text, .. } => task.notes.push(text.clone()),
         TaskEvent::PlanRevised { plan } => task.plan = plan.clone(),
-        TaskEvent::ApprovalRequested { approval } => {
-            task.approvals.pending.push(PendingApproval { approval: (**approval).clone(), asked_at: at });
-        }
+        TaskEvent::ApprovalRequested { approval } => asked(task, approval, at),
         TaskEvent::ApprovalSettled { approval, .. } => task.approvals.settle(*approval),
+        TaskEvent::ApprovalsRefused { turn } => {
+            if let Some(active) = active_mut(task, *turn) {
+                active.asked.refusing = true;
+            }
+        }
         TaskEvent::ExecutionAdded { execution, agent, role, primary } => {
             task.executions.push(Execution::new(*execution, agent.clone(), *role, *primary));
         }
@@ -101,6 +105,13 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
     }
 }
 
+fn asked(task: &mut Task, approval: &Approval, at: Timestamp) {
+    if let Some(active) = active_mut(task, approval.turn) {
+        active.asked.count += 1;
+    }
+    task.approvals.pending.push(PendingApproval { approval: approval.clone(), asked_at: at });
+}
+
 #[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
 fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
     match event {
@@ -142,6 +153,9 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::TurnEnded { turn, outcome, .. } => {
             if let Some(execution) = task.execution_in_mut(*turn) {
                 execution.finish(outcome, at);
+            }
+            if task.executions.iter().all(|execution| execution.active.is_none()) {
+                task.approvals.rest();
             }
         }
         _ => {}
@@ -280,7 +294,7 @@ impl Execution {
     fn enqueue(&mut self, queued: QueuedInput, urgency: Urgency) {
         match urgency {
             Urgency::InTurn => self.queue.push(queued),
-            Urgency::Interrupt => self.queue.insert(0, queued),
+            Urgency::Next | Urgency::Interrupt => self.queue.insert(0, queued),
         }
     }
 
@@ -298,6 +312,7 @@ impl Execution {
             stopping: None,
             said: String::new(),
             silent_secs: None,
+            asked: AskedSoFar::default(),
             before: None,
         });
     }

@@ -77,8 +77,10 @@ pub struct ApprovalDesk {
 }
 
 impl ApprovalDesk {
-    /// How many settled ones are remembered.
-    const REMEMBERED: usize = 64;
+    /// How many settled ones are remembered while a turn runs: more than a turn may ask for.
+    const REMEMBERED: usize = 4_096;
+    /// How many when none runs.
+    const REMEMBERED_AT_REST: usize = 64;
 
     /// Whether this request was made before.
     #[must_use]
@@ -95,9 +97,16 @@ impl ApprovalDesk {
     pub(super) fn settle(&mut self, id: ApprovalId) {
         self.pending.retain(|known| known.approval.id != id);
         self.settled.push(id);
-        if self.settled.len() > Self::REMEMBERED {
-            self.settled.remove(0);
-        }
+        self.keep(Self::REMEMBERED);
+    }
+
+    /// No turn runs, so no agent's output is read again that asked for them.
+    pub(super) fn rest(&mut self) {
+        self.keep(Self::REMEMBERED_AT_REST);
+    }
+
+    fn keep(&mut self, newest: usize) {
+        self.settled.drain(..self.settled.len().saturating_sub(newest));
     }
 }
 

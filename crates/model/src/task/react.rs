@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Task, TaskCommand, TaskEvent};
-use crate::approval::{Settlement, Verdict};
+use crate::approval::{Given, Settlement, Verdict};
 use crate::command::Command;
 use crate::conversation::ConversationCommand;
 use crate::delivery::{Delivery, PushReason};
@@ -88,6 +88,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::ItemRecorded { .. }
         | TaskEvent::PlanRevised { .. }
         | TaskEvent::WorkspaceChangePlanned { .. }
+        | TaskEvent::ApprovalsRefused { .. }
         | TaskEvent::CheckpointTaken { .. } => vec![],
     }
 }
@@ -116,27 +117,13 @@ fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
     else {
         return vec![];
     };
-    // An agent that waits for a permission may not hear the cancel before the permission is answered.
-    let mut effects: Vec<Effect> = task
-        .approvals
-        .pending
-        .iter()
-        .filter(|pending| pending.approval.turn == turn)
-        .map(|pending| Effect::AnswerApproval {
-            process,
-            approval: pending.approval.id,
-            request: pending.approval.request.clone(),
-            option: None,
-        })
-        .collect();
-    effects.insert(0, Effect::CancelTurn { process, turn });
-    effects.push(Effect::Later {
+    let overdue = Effect::Later {
         timer: overdue(turn),
         at: at.after(CANCEL_GRACE),
         to: StreamId::Task(task.id),
         command: Box::new(Command::Task(TaskCommand::CancelOverdue { turn })),
-    });
-    effects
+    };
+    vec![Effect::CancelTurn { process, turn }, overdue]
 }
 
 fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&ActiveTurn>, at: Timestamp) -> Vec<Effect> {
@@ -210,9 +197,11 @@ fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Set
         return effects;
     };
     let option = match settlement {
-        Settlement::Approved { .. } => approval.option_for(Verdict::Approve),
+        Settlement::Approved { given, .. } => approval.option_for(Verdict::Approve, chosen(given)),
+        Settlement::Denied { given, .. } => approval.option_for(Verdict::Deny, chosen(given)),
         // No decision means no.
-        Settlement::Denied { .. } | Settlement::Expired => approval.option_for(Verdict::Deny),
+        Settlement::Expired => approval.option_for(Verdict::Deny, None),
+        Settlement::Void { kind, .. } if kind.waits() => None,
         // Nobody is left who could be answered.
         Settlement::Void { .. } => return effects,
     };
@@ -236,6 +225,10 @@ fn apply_model(task: &Task, session: RuntimeSessionId, description: &RuntimeDesc
     let chosen = execution.and_then(|execution| Some((execution.id, execution.model.clone()?)));
     let other = chosen.filter(|(_, model)| description.model.as_ref() != Some(model));
     other.map(|(execution, model)| set_model(task, execution, &model)).unwrap_or_default()
+}
+
+fn chosen(given: &Option<Given>) -> Option<&str> {
+    given.as_ref().and_then(|given| given.option.as_deref())
 }
 
 fn set_model(task: &Task, execution: crate::ids::ExecutionId, model: &str) -> Vec<Effect> {

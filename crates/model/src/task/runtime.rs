@@ -118,6 +118,7 @@ impl Draft {
         if let ItemBody::ToolCall(call) = &item.body {
             self.changed(session, SettingChange::Tool { tool: call.tool.clone() });
         }
+        self.ran(&item);
         self.emit(TaskEvent::ItemRecorded { execution, item });
     }
 

@@ -2,6 +2,7 @@
 
 use super::decide::Draft;
 use super::{TaskEvent, TurnAnswer};
+use crate::approval::VoidKind;
 use crate::execution::Execution;
 use crate::handoff::Handoff;
 use crate::ids::{ExecutionId, InputId, PersonId, TurnId};
@@ -146,7 +147,11 @@ impl Draft {
         let turn = active.id;
         match (&active.stage, active.stopping) {
             (TurnStage::Running, Some(_)) => {}
-            (TurnStage::Running, None) => self.emit(TaskEvent::TurnStopRequested { turn, wish }),
+            (TurnStage::Running, None) => {
+                self.emit(TaskEvent::TurnStopRequested { turn, wish });
+                // Some agents do not hear the cancel before their request is answered.
+                self.void_approvals(turn, VoidKind::Stopped, "the turn is being stopped");
+            }
             (TurnStage::AwaitingLease { .. } | TurnStage::AwaitingSession, _) => {
                 self.end(turn, stopped_by(wish), Usage::default());
                 self.dispatch(execution);
@@ -218,7 +223,7 @@ impl Draft {
     pub(super) fn end(&mut self, turn: TurnId, outcome: TurnOutcome, usage: Usage) {
         let Some(active) = self.task.active_turn(turn) else { return };
         let duration_ms = active.started_at.map_or(0, |started| self.at.millis_since(started));
-        self.void_approvals(turn, &format!("the turn ended: {}", outcome.word()));
+        self.void_approvals(turn, VoidKind::Gone, &format!("the turn ended: {}", outcome.word()));
         self.emit(TaskEvent::TurnEnded { turn, outcome, usage, duration_ms });
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use throughline_model::approval::{ApprovalOption, Ask, OptionKind, Verdict};
+use throughline_model::approval::{ApprovalOption, Ask, Asked, Decision, OptionKind, Source, Verdict};
 use throughline_model::command::Command;
 use throughline_model::content::ContentBlock;
 use throughline_model::conversation::{Birth, Channel, ConversationCommand, Received};
@@ -244,8 +244,14 @@ impl World {
     }
 
     pub fn decide_on(&mut self, task: TaskId, approval: ApprovalId, verdict: Verdict) -> Result<Vec<Event>, Rejection> {
-        let by = self.person;
-        self.tell(task, TaskCommand::DecideApproval { approval, verdict, by, digest: None, reason: None })
+        let decision = self.decision(verdict);
+        self.tell(task, TaskCommand::DecideApproval { approval, decision: Box::new(decision) })
+    }
+
+    /// A decision from the terminal, in words.
+    pub fn decision(&self, verdict: Verdict) -> Decision {
+        let source = Source { surface: Channel::Cli, identity: None, conversation: Some(self.conversation) };
+        Decision { verdict, by: self.person, source, digest: None, option: None, reason: None }
     }
 
     /// The brief of a task's record as it stands.
@@ -291,15 +297,23 @@ impl World {
 }
 
 pub fn asked(approval: ApprovalId) -> Report {
+    asked_for(approval, Some(r#"{"command":"cargo test"}"#))
+}
+
+pub fn asked_for(approval: ApprovalId, input: Option<&str>) -> Report {
+    Report::Asked(Box::new(request(approval, input)))
+}
+
+pub fn request(approval: ApprovalId, input: Option<&str>) -> Asked {
     let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
-    Report::Asked {
+    Asked {
         approval,
         request: "7".into(),
         ask: Ask {
             call: "call-1".into(),
             title: "cargo test".into(),
             tool: "execute".into(),
-            input: Some(r#"{"command":"cargo test"}"#.into()),
+            input: input.map(Into::into),
             cwd: "/shop".into(),
         },
         options: vec![
@@ -307,6 +321,7 @@ pub fn asked(approval: ApprovalId) -> Report {
             option("always", OptionKind::AllowAlways),
             option("no", OptionKind::RejectOnce),
         ],
+        expires_secs: 3_600,
     }
 }
 

@@ -84,7 +84,7 @@ impl Markdown {
             EntryBody::ToolCall(call) => tool_call(call),
             EntryBody::Plan { version, entries } => format!("*plan, version {version}*\n\n{}\n", plan(entries)),
             EntryBody::Approval { approval } => self.asked(approval),
-            EntryBody::ApprovalSettled { approval, state, by, reason } => {
+            EntryBody::ApprovalSettled { approval, state, by, reason, .. } => {
                 let what = self.asked.remove(approval).unwrap_or_else(|| "a request".to_owned());
                 let who = by.as_ref().map(|by| format!(" by {}", name(by))).unwrap_or_default();
                 let why = reason.as_ref().map(|why| format!(": {}", line(why))).unwrap_or_default();

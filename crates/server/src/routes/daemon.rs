@@ -56,7 +56,7 @@ pub(super) async fn status(
         needs_me: tasks::summaries(&app, caller.locale, &needs).await?,
         running: tasks::summaries(&app, caller.locale, &running).await?,
         resting: tasks::summaries(&app, caller.locale, &resting).await?,
-        approvals: approvals::pending(&app).await?,
+        approvals: approvals::pending(&app, caller).await?,
         reply: Some(standing(&app, caller, None).await?),
         projects: app.projects().await?.len(),
         cursor,
@@ -71,7 +71,7 @@ async fn one(app: &Shared, caller: Caller, key: &str) -> Result<Status, Refusal>
         |first: u8, last: u8| (first..=last).contains(&row.activity.rank()).then(|| row.clone()).into_iter().collect();
     let (needs, running, resting): (Vec<TaskRow>, Vec<_>, Vec<_>) =
         (here(0, NEEDS), here(NEEDS + 1, RUNS), here(RUNS + 1, u8::MAX));
-    let mut pending = approvals::pending(app).await?;
+    let mut pending = approvals::pending(app, caller).await?;
     pending.retain(|approval| approval.task.id == row.id.uuid());
     Ok(Status {
         needs_me: tasks::summaries(app, caller.locale, &needs).await?,

@@ -1,15 +1,38 @@
-//! Approvals to the wire.
+//! Approvals to the wire: what a view shows of them, and what became of them.
 
 use throughline_api::approval as api;
 use throughline_api::task::TaskRef;
-use throughline_model::approval::{Approval, OptionKind};
+use throughline_model::approval::{Approval, Settlement, Source, VoidKind};
+use throughline_model::content::Text;
+use throughline_model::conversation::Channel;
 use throughline_model::ids::Id as _;
+use throughline_model::person::Identity;
+use throughline_model::shown::View;
 use throughline_model::time::Timestamp;
+use throughline_model::view::{ApprovalRow, Settled};
+use uuid::Uuid;
 
 use super::moment;
 
+/// An approval of a row, as a view shows it.
+pub(crate) fn approval_row(row: &ApprovalRow, task: TaskRef, view: View) -> api::Approval {
+    let settled = row.settled.as_ref().map(settled);
+    api::Approval { settled, ..approval(&row.approval, task, &row.state, row.asked_at, view) }
+}
+
 /// An approval in this state: `pending`, or how it was settled.
-pub(crate) fn approval(approval: &Approval, task: TaskRef, state: &str, asked_at: Timestamp) -> api::Approval {
+pub(crate) fn approval(
+    approval: &Approval,
+    task: TaskRef,
+    state: &str,
+    asked_at: Timestamp,
+    view: View,
+) -> api::Approval {
+    let shown = approval.shown(view);
+    let input = match &approval.ask.input {
+        Some(Text::Inline(input)) => Some(input.clone()),
+        Some(Text::Blob { .. }) | None => None,
+    };
     api::Approval {
         id: approval.id.uuid(),
         task,
@@ -18,22 +41,25 @@ pub(crate) fn approval(approval: &Approval, task: TaskRef, state: &str, asked_at
         request: api::ApprovalRequest {
             title: approval.ask.title.clone(),
             tool: approval.ask.tool.clone(),
-            input: approval.ask.input.clone(),
+            input,
             cwd: approval.ask.cwd.clone(),
         },
+        // Without the digest nobody says yes: what was not shown is not approved.
+        digest: shown.complete.then(|| approval.digest()),
+        shown: api::Shown { text: shown.text, complete: shown.complete, description: approval.ask.input.is_none() },
         options: approval
             .options
             .iter()
             .map(|option| api::ApprovalOption {
                 id: option.id.clone(),
                 name: option.name.clone(),
-                kind: kind(option.kind).into(),
+                kind: option.kind.word().into(),
             })
             .collect(),
-        digest: approval.digest(),
         state: word(state),
         asked_at: moment(asked_at),
         expires_at: moment(approval.expires_at),
+        settled: None,
     }
 }
 
@@ -49,12 +75,61 @@ pub(super) fn word(state: &str) -> api::ApprovalState {
     }
 }
 
-fn kind(kind: OptionKind) -> &'static str {
-    match kind {
-        OptionKind::AllowOnce => "allow_once",
-        OptionKind::AllowAlways => "allow_always",
-        OptionKind::RejectOnce => "reject_once",
-        OptionKind::RejectAlways => "reject_always",
-        OptionKind::Other => "other",
+/// Who settled it, and why, in words.
+pub(super) fn who_and_why(settlement: &Settlement) -> (Option<Uuid>, Option<String>) {
+    match settlement {
+        Settlement::Approved { by, .. } => (Some(by.uuid()), None),
+        Settlement::Denied { by, reason, .. } => (Some(by.uuid()), reason.clone()),
+        Settlement::Expired => (None, None),
+        Settlement::Void { cause, .. } => (None, Some(cause.clone())),
+    }
+}
+
+/// Whether the agent did it without waiting for an answer.
+pub(super) fn not_asked(settlement: &Settlement) -> bool {
+    matches!(settlement, Settlement::Void { kind: VoidKind::NotAsked, .. })
+}
+
+fn settled(settled: &Settled) -> api::Settled {
+    let (by, reason) = who_and_why(&settled.settlement);
+    let given = match &settled.settlement {
+        Settlement::Approved { given, .. } | Settlement::Denied { given, .. } => given.as_ref(),
+        Settlement::Expired | Settlement::Void { .. } => None,
+    };
+    api::Settled {
+        at: moment(settled.at),
+        by,
+        source: given.map(|given| source(&given.source)),
+        digest: given.map(|given| given.digest.clone()),
+        reason,
+        not_asked: not_asked(&settled.settlement),
+    }
+}
+
+/// Where a decision came from.
+pub(super) fn source(source: &Source) -> api::Source {
+    api::Source {
+        surface: surface(source.surface).into(),
+        identity: source.identity.as_ref().map(identity),
+        conversation: source.conversation.map(|conversation| conversation.uuid()),
+    }
+}
+
+fn surface(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Web => "web",
+        Channel::Cli => "cli",
+        Channel::Ide => "ide",
+        Channel::Api => "api",
+        Channel::Telegram => "telegram",
+        Channel::Feishu => "feishu",
+    }
+}
+
+fn identity(identity: &Identity) -> String {
+    match identity {
+        Identity::OsUser { uid } => format!("os_user:{uid}"),
+        Identity::Telegram { user } => format!("telegram:{user}"),
+        Identity::Feishu { open_id } => format!("feishu:{open_id}"),
     }
 }

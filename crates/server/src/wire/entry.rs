@@ -11,6 +11,7 @@ use throughline_model::input::Urgency;
 use throughline_model::person::PersonEvent;
 use throughline_model::project::ProjectEvent;
 use throughline_model::runtime_session::SettingChange;
+use throughline_model::shown::View;
 use throughline_model::stream::StreamKind;
 use throughline_model::task::TaskEvent;
 use throughline_model::time::Timestamp;
@@ -59,9 +60,10 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
             EntryBody::Plan { version: plan.version, entries: plan.entries.iter().map(task::plan_entry).collect() }
         }
         TaskEvent::ApprovalRequested { approval: asked } => {
-            EntryBody::Approval { approval: Box::new(approval(asked, task.clone(), "pending", at)) }
+            EntryBody::Approval { approval: Box::new(approval(asked, task.clone(), "pending", at, View::FULL)) }
         }
         TaskEvent::ApprovalSettled { approval, settlement } => settled(approval.uuid(), settlement),
+        TaskEvent::ApprovalsRefused { turn } => EntryBody::ApprovalsRefused { turn: turn.uuid() },
         TaskEvent::TurnRequested { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
@@ -256,13 +258,9 @@ fn runtime_body(event: &TaskEvent) -> EntryBody {
 }
 
 fn settled(approval: uuid::Uuid, settlement: &Settlement) -> EntryBody {
-    let (by, reason) = match settlement {
-        Settlement::Approved { by } => (Some(by.uuid()), None),
-        Settlement::Denied { by, reason } => (Some(by.uuid()), reason.clone()),
-        Settlement::Expired => (None, None),
-        Settlement::Void { cause } => (None, Some(cause.clone())),
-    };
-    EntryBody::ApprovalSettled { approval, state: super::approval::word(settlement.word()), by, reason }
+    let state = super::approval::word(settlement.word());
+    let (by, reason) = super::approval::who_and_why(settlement);
+    EntryBody::ApprovalSettled { approval, state, by, reason, not_asked: super::approval::not_asked(settlement) }
 }
 
 fn changed(recorded: &Recorded, event: &Event) -> EntryBody {

@@ -13,7 +13,7 @@ mod reply;
 mod site;
 mod task;
 
-pub(crate) use approval::approval;
+pub(crate) use approval::{approval, approval_row};
 pub(crate) use content::{block, text};
 pub(crate) use decision::{decision, input};
 pub(crate) use diff::turn as turn_diff;

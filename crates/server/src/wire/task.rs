@@ -10,6 +10,7 @@ use throughline_model::input::QueuedInput;
 use throughline_model::plan::{self, PlanPriority, PlanStatus};
 use throughline_model::present::{self, Card, Locale, card};
 use throughline_model::runtime_session::{ResumeCause, RuntimePhase, RuntimeSession, StartReason};
+use throughline_model::shown::View;
 use throughline_model::task::{Lifecycle, Task};
 use throughline_model::turn::{self, ActiveTurn, EndedTurn, StopReason, TurnOutcome, TurnStage};
 use throughline_model::view::{ProjectRow, TaskRow};
@@ -54,7 +55,7 @@ pub(crate) fn task(locale: Locale, task: &Task, row: &TaskRow, around: card::Aro
             .approvals
             .pending
             .iter()
-            .map(|pending| approval(&pending.approval, reference.clone(), "pending", pending.asked_at))
+            .map(|pending| approval(&pending.approval, reference.clone(), "pending", pending.asked_at, View::FULL))
             .collect(),
         card: shown(locale, &present::card(locale, task, around)),
     }

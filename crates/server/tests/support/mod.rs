@@ -15,7 +15,7 @@ use throughline_api::client::Client;
 use throughline_api::event::Frame;
 use throughline_channels::Channels;
 use throughline_engine::{Clock as _, Config, Engine, Home, Options, SystemClock};
-use throughline_model::approval::{ApprovalOption, Ask as Asking, OptionKind};
+use throughline_model::approval::{ApprovalOption, Ask as Asking, Asked, OptionKind};
 use throughline_model::command::Command;
 use throughline_model::content::{ContentBlock, Text};
 use throughline_model::execution::Role;
@@ -215,16 +215,20 @@ impl Daemon {
 
     /// Asks for an approval.
     pub async fn ask(&self, working: &Working, name: &str) -> ApprovalId {
+        self.ask_for(working, name, Some(r#"{"command":["cargo","test"]}"#.into())).await
+    }
+
+    pub async fn ask_for(&self, working: &Working, name: &str, input: Option<Text>) -> ApprovalId {
         let approval = ApprovalId::derive(working.turn.uuid(), name);
         let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
-        let report = Report::Asked {
+        let report = Report::Asked(Box::new(Asked {
             approval,
             request: format!("\"{name}\""),
             ask: Asking {
                 call: name.into(),
                 title: "cargo test".into(),
                 tool: "execute".into(),
-                input: Some(r#"{"command":["cargo","test"]}"#.into()),
+                input,
                 cwd: "/tmp".into(),
             },
             options: vec![
@@ -232,7 +236,8 @@ impl Daemon {
                 option("always", OptionKind::AllowAlways),
                 option("no", OptionKind::RejectOnce),
             ],
-        };
+            expires_secs: 3_600,
+        }));
         self.report(working, report).await;
         approval
     }

@@ -143,7 +143,7 @@ impl Fixture {
             options: vec![],
             expires_at: at(60_000),
         };
-        ApprovalRow { id: approval.id, task: self.id(), approval, state: "pending".into(), asked_at }
+        ApprovalRow { id: approval.id, task: self.id(), approval, state: "pending".into(), asked_at, settled: None }
     }
 
     /// A message on its way out.

@@ -7,7 +7,7 @@ use throughline_model::view::{InputMoved, Row, TaskRow};
 
 use super::Site;
 use super::fixture::{Fixture, at};
-use crate::port::{Answer, Ask, Batch, Lookup, Store, TaskPlace, TaskQuery};
+use crate::port::{Answer, ApprovalQuery, Ask, Batch, Lookup, Store, TaskPlace, TaskQuery};
 
 async fn write(store: &dyn Store, rows: Vec<Row>) {
     store.commit(Batch { rows, ..Batch::default() }).await.expect("rows");
@@ -164,9 +164,17 @@ pub(super) async fn approvals_are_pending_until_settled(site: &dyn Site) {
     assert_eq!(ask(Ask::PendingApprovals).await, Answer::Approvals(vec![sooner.clone(), later.clone()]));
     sooner.state = "approved".into();
     write(&*store, vec![Row::Approval(Box::new(sooner.clone()))]).await;
-    assert_eq!(ask(Ask::PendingApprovals).await, Answer::Approvals(vec![later]));
-    assert_eq!(ask(Ask::Approval(sooner.id)).await, Answer::Approvals(vec![sooner]));
+    assert_eq!(ask(Ask::PendingApprovals).await, Answer::Approvals(vec![later.clone()]));
+    assert_eq!(ask(Ask::Approval(sooner.id)).await, Answer::Approvals(vec![sooner.clone()]));
     assert_eq!(ask(Ask::Approval(make.id())).await, Answer::Approvals(vec![]));
+    let list = |state: Option<&str>, after, limit| {
+        Ask::Approvals(ApprovalQuery { state: state.map(Into::into), after, limit })
+    };
+    let both = Answer::Approvals(vec![later.clone(), sooner.clone()]);
+    assert_eq!(ask(list(None, None, 10)).await, both, "as they came, whatever became of them");
+    assert_eq!(ask(list(None, None, 1)).await, Answer::Approvals(vec![later.clone()]));
+    assert_eq!(ask(list(None, Some(later.id), 10)).await, Answer::Approvals(vec![sooner.clone()]));
+    assert_eq!(ask(list(Some("pending"), None, 10)).await, Answer::Approvals(vec![later]));
 }
 
 pub(super) async fn projects_and_deliveries_are_listed(site: &dyn Site) {

@@ -207,6 +207,12 @@ pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreE
             "SELECT data FROM approvals WHERE id = ?1",
             [id.uuid().into_bytes()],
         )?),
+        Ask::Approvals(query) => Answer::Approvals(decoded(
+            connection,
+            "SELECT data FROM approvals WHERE (?1 IS NULL OR state = ?1) \
+             AND rowid > coalesce((SELECT rowid FROM approvals WHERE id = ?2), 0) ORDER BY rowid LIMIT ?3",
+            params![query.state, query.after.map(|id| id.uuid().into_bytes()), query.limit],
+        )?),
         Ask::Inbox(key) => Answer::Inbox(inbox(connection, key)?),
         Ask::Mark(session, epoch) => Answer::Mark(mark(connection, session, epoch)?),
         Ask::Deliveries(limit) => Answer::Deliveries(decoded(
