@@ -134,7 +134,7 @@ function PinNote({ task, onClose }: { task: Task; onClose: () => void }) {
   const submit = () => ask(api.POST("/api/v1/tasks/{key}/notes", { params: { path: { key: task.key } }, body: { text } })).then(() => refresh(task));
   return (
     <FormDialog title={say("note.title")} hint={say("note.hint")} verb={say("note.do")} onClose={onClose} submit={submit}>
-      <textarea autoFocus rows={3} value={text} aria-label={say("note.title")} onChange={(event) => setText(event.target.value)} />
+      <textarea data-focus rows={3} value={text} aria-label={say("note.title")} onChange={(event) => setText(event.target.value)} />
     </FormDialog>
   );
 }

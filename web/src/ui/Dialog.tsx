@@ -9,6 +9,8 @@ export function Dialog({ title, onClose, children, wide }: { title: string; onCl
     const open = dialog.current;
     const before = document.activeElement;
     open?.showModal();
+    // The browser would choose the first button, which closes it.
+    open?.querySelector<HTMLElement>("[data-focus]")?.focus();
     return () => {
       open?.close();
       if (before instanceof HTMLElement) before.focus();

@@ -19,7 +19,7 @@ export function Menu({ label, face, children, align }: { label: string; face: Re
         if (!event.currentTarget.contains(event.relatedTarget)) close();
       }}
     >
-      <summary aria-label={label} title={label}>
+      <summary {...(typeof face === "string" ? { "aria-label": label } : {})} title={label}>
         {face}
       </summary>
       {/* A press inside must not take the focus away before its click arrives: some browsers focus no button. */}

@@ -30,7 +30,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     <Dialog title={say("nav.palette")} onClose={onClose}>
       <input
         className="palette-input"
-        autoFocus
+        data-focus
         role="combobox"
         aria-expanded="true"
         aria-controls={list}
