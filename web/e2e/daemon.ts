@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const TL = resolve(process.env.TL ?? "../target/debug/tl");
+const TL = resolve(process.env.TL ?? join(process.env.CARGO_TARGET_DIR ?? "../target", "debug/tl"));
 const AGENT = resolve("e2e/agent.mjs");
 
 export class Daemon {

@@ -109,6 +109,7 @@ test("words in messages are found, in any language", async ({ page, daemon }) =>
   await page.keyboard.type("needle");
   await expect(page.locator(".group.found .row").first()).toContainText("the needle is here");
   await page.getByRole("searchbox").fill("按钮");
-  await page.locator(".group.found .row").last().click();
+  const hit = page.locator(".group.found .row", { hasText: "按钮" }).last();
+  await hit.click();
   await expect(page.locator(".entry.linked")).toContainText("按钮");
 });

@@ -1,5 +1,5 @@
 // Writes src/api/schema.d.ts from the OpenAPI document of a running daemon: a `tl` is started in a home of its own, asked, and
-// stopped. TL names the binary; target/debug/tl if it is not set. The file is not committed: it cannot be stale.
+// stopped. TL names the binary; the debug build if it is not set. The file is not committed: it cannot be stale.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import openapi, { astToString } from "openapi-typescript";
 
-const tl = resolve(process.env.TL ?? "../target/debug/tl");
+const tl = resolve(process.env.TL ?? join(process.env.CARGO_TARGET_DIR ?? "../target", "debug/tl"));
 const home = mkdtempSync(join(tmpdir(), "tl-types-"));
 const daemon = spawn(tl, ["serve"], { env: { ...process.env, THROUGHLINE_HOME: home }, stdio: ["ignore", "pipe", "ignore"] });
 try {

@@ -35,6 +35,7 @@ struct Tools {
     nextest: Presence,
     deny: Presence,
     bench: Presence,
+    browser: Presence,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,9 @@ pub(crate) fn run(root: &Path) -> Result<Verdict> {
             Place::Desk => Presence::of(Call::cargo(&["deny", "--version"]).succeeds(root)),
         },
         bench: Presence::of(Cli::command().find_subcommand("bench").is_some()),
+        browser: Presence::of(
+            Call::program("npm", &["--version"]).succeeds(root) && Call::program("chromium", &["--version"]).succeeds(root),
+        ),
     };
     let mut done = Vec::new();
     for step in steps(place, tools) {
@@ -122,6 +126,7 @@ fn steps(place: Place, tools: Tools) -> Vec<Step> {
         Step { title: "tests", work: tests(place, tools.nextest) },
         call("doc tests", &["test", "--workspace", "--doc"]),
     ];
+    steps.extend(web(place, tools.browser));
     if tools.deny == Presence::Missing {
         steps[2].work = Work::Skip("cargo-deny is not installed: cargo install --locked cargo-deny");
     }
@@ -129,6 +134,24 @@ fn steps(place: Place, tools: Tools) -> Vec<Step> {
         steps.push(call("bench smoke", &["xtask", "bench", "--smoke"]));
     }
     steps
+}
+
+/// The page: built into a binary, checked against the types of that very binary, and used in a browser. A desk without
+/// a browser is told so; on CI it is missing only by mistake, and the step fails.
+fn web(place: Place, browser: Presence) -> Vec<Step> {
+    if (place, browser) == (Place::Desk, Presence::Missing) {
+        return vec![Step { title: "web", work: Work::Skip("npm or chromium is missing: apt install npm chromium") }];
+    }
+    let build = Call::cargo(&["build", "--package", "throughline-cli"]).env("THROUGHLINE_WEB", "build");
+    let npm = |args: &[&str]| Work::Call(Call::program("npm", &[&["--prefix", "web"], args].concat()));
+    vec![
+        Step { title: "web packages", work: npm(&["ci", "--no-audit", "--no-fund"]) },
+        Step { title: "web build", work: Work::Call(build) },
+        Step { title: "web types", work: npm(&["run", "types"]) },
+        Step { title: "web check", work: npm(&["run", "check"]) },
+        Step { title: "web units", work: npm(&["test"]) },
+        Step { title: "web browser", work: npm(&["run", "e2e"]) },
+    ]
 }
 
 fn tests(place: Place, nextest: Presence) -> Work {
@@ -188,8 +211,18 @@ fn summarise(done: &[Done]) -> Verdict {
 mod tests {
     use super::*;
 
-    const ALL: Tools = Tools { nextest: Presence::There, deny: Presence::There, bench: Presence::There };
-    const NONE: Tools = Tools { nextest: Presence::Missing, deny: Presence::Missing, bench: Presence::Missing };
+    const ALL: Tools = Tools {
+        nextest: Presence::There,
+        deny: Presence::There,
+        bench: Presence::There,
+        browser: Presence::There,
+    };
+    const NONE: Tools = Tools {
+        nextest: Presence::Missing,
+        deny: Presence::Missing,
+        bench: Presence::Missing,
+        browser: Presence::Missing,
+    };
 
     fn shown(place: Place, tools: Tools) -> Vec<String> {
         steps(place, tools)
@@ -214,6 +247,12 @@ mod tests {
                 r#"RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps"#,
                 "cargo nextest run --workspace --profile ci",
                 "cargo test --workspace --doc",
+                "npm --prefix web ci --no-audit --no-fund",
+                r#"THROUGHLINE_WEB="build" cargo build --package throughline-cli"#,
+                "npm --prefix web run types",
+                "npm --prefix web run check",
+                "npm --prefix web test",
+                "npm --prefix web run e2e",
                 "cargo xtask bench --smoke",
             ]
         );
@@ -223,7 +262,8 @@ mod tests {
     fn a_bare_machine_still_runs_all_tests_and_says_what_it_skips() {
         let shown = shown(Place::Desk, NONE);
         assert_eq!(shown[2], "skip supply chain");
-        assert_eq!(shown[5..], ["cargo test --workspace --all-targets", "cargo test --workspace --doc"]);
+        assert_eq!(shown[5..], ["cargo test --workspace --all-targets", "cargo test --workspace --doc", "skip web"]);
+        assert!(steps(Place::Ci, NONE).iter().any(|step| step.title == "web browser"), "CI does not skip it");
     }
 
     #[test]

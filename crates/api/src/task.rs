@@ -190,6 +190,7 @@ pub struct AgentVersion {
 
 /// Something that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SessionChoice)]
 pub struct Choice {
     /// The agent's id of it.
     pub id: String,

@@ -3,6 +3,7 @@
 import createClient from "openapi-fetch";
 import type { paths } from "./schema";
 import type { Problem } from "./types";
+import { language } from "../i18n";
 import { Cell } from "../ui/cell";
 
 export class ProblemError extends Error {
@@ -14,6 +15,14 @@ export class ProblemError extends Error {
 }
 
 export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+
+// The daemon renders glances and replies: in the language that the page speaks.
+api.use({
+  onRequest({ request }) {
+    request.headers.set("accept-language", language.get());
+    return request;
+  },
+});
 
 /** Whether the daemon knows this browser. */
 export const known = new Cell<"unsure" | "in" | "out">("unsure");
@@ -49,4 +58,16 @@ export async function ask<T>(call: Promise<Answered<T>>): Promise<T> {
 
 export function problemOf(error: unknown): Problem {
   return error instanceof ProblemError ? error.problem : { ...unreachable, detail: String(error) };
+}
+
+/** A call whose shape the document of the oldest daemon that this page meets does not have. */
+export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const headers = { "content-type": "application/json", "accept-language": language.get() };
+  const call = fetch(path, { method: "POST", headers, body: JSON.stringify(body), ...(signal ? { signal } : {}) });
+  return ask<T>(
+    call.then(async (response) => {
+      const answer: unknown = await response.json().catch(() => undefined);
+      return response.ok ? { data: answer as T, response } : { error: answer, response };
+    }),
+  );
 }

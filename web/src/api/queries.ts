@@ -1,6 +1,7 @@
 // What the page asks the daemon, by name. Lists are kept fresh by the event stream (live.tsx), not by polling.
 import { QueryClient, infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { api, ask, problemOf } from "./client";
+import { api, ask, post, problemOf } from "./client";
+import type { Explained } from "./types";
 
 export const client = new QueryClient({
   defaultOptions: {
@@ -68,4 +69,14 @@ export const searchQuery = (q: string) =>
     queryKey: ["search", q],
     queryFn: ({ signal }) => ask(api.GET("/api/v1/search", { params: { query: { q } }, signal })),
     staleTime: 5_000,
+  });
+
+export const explainQuery = (text: string, replyTo: string | undefined, project: string | undefined) =>
+  queryOptions({
+    queryKey: ["explain", text, replyTo, project],
+    queryFn: ({ signal }) =>
+      post<Explained>("/api/v1/route/explain", { text, ...(replyTo ? { reply_to: replyTo } : {}), ...(project ? { project } : {}) }, signal),
+    staleTime: 2_000,
+    gcTime: 10_000,
+    retry: false,
   });

@@ -11,7 +11,14 @@ export type QueuedInput = Schemas["QueuedInput"];
 export type RuntimeSession = Schemas["RuntimeSession"];
 export type ActivityWord = Schemas["ActivityWord"];
 export type Role = Schemas["Role"];
-export type Approval = Schemas["Approval"];
+export type Approval = Schemas["Approval"] & {
+  /** What to show of it, with every character visible. */
+  shown?: { text: string; complete: boolean; description: boolean };
+};
+/** What would be made of a message. */
+export type Explained = { decision: Decision; task?: Schemas["TaskRef"] | null; title?: string | null };
+export type Reply = Schemas["Reply"];
+export type Restored = Schemas["Restored"];
 export type ApprovalState = Schemas["ApprovalState"];
 export type Entry = Schemas["TimelineEntry"];
 export type EntryOf<T extends Entry["type"]> = Extract<Entry, { type: T }>;

@@ -55,7 +55,7 @@ function Answer({ approval, onDone, autoFocus }: { approval: Approval; onDone: (
   });
   return (
     <div className="answer">
-      <button type="button" className="primary" data-focus={autoFocus || undefined} disabled={decide.isPending} onClick={() => decide.mutate("allow")}>
+      <button type="button" className="primary" data-focus={autoFocus || undefined} disabled={decide.isPending || approval.shown?.complete === false} onClick={() => decide.mutate("allow")}>
         {say("approval.once")}
       </button>
       <button type="button" disabled={decide.isPending} onClick={() => decide.mutate("deny")}>

@@ -2,17 +2,18 @@
 // running turn stands above it and can be taken back.
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api, ask } from "../api/client";
 import { client, projectsQuery } from "../api/queries";
-import type { QueuedInput, Task } from "../api/types";
+import type { QueuedInput, Reply, Task } from "../api/types";
 import { useSay } from "../i18n";
 import { useKeys } from "../ui/keys";
-import { tell, tellProblem } from "../ui/notice";
+import { tellProblem } from "../ui/notice";
 import { AttachmentList, useAttachments } from "./attachments";
 import { CommandHints, useCommands } from "./commands";
 import { conversation, messageKey } from "./conversation";
 import { clearDraft, useDraft } from "./draft";
+import { ReplyPanel } from "./ReplyPanel";
 import { TargetLine, useTarget } from "./target";
 
 export function Composer({ task, execution }: { task: Task | undefined; execution?: string | undefined }) {
@@ -23,6 +24,7 @@ export function Composer({ task, execution }: { task: Task | undefined; executio
   const projects = useQuery(projectsQuery).data?.projects ?? [];
   const target = useTarget(task, execution, projects, text);
   const files = useAttachments();
+  const [reply, setReply] = useState<Reply>();
   const commands = useCommands(task, text, setText, area);
   const running = task?.executions.some((each) => each.active_turn) ?? false;
   useGrowing(area, text);
@@ -46,7 +48,7 @@ export function Composer({ task, execution }: { task: Task | undefined; executio
       files.clear();
       target.reset();
       void client.invalidateQueries({ queryKey: ["tasks"] });
-      if (sent.reply) tell({ text: sent.reply.text });
+      setReply(sent.reply ?? undefined);
       if (sent.task && sent.task.key !== task?.key) void navigate({ to: "/tasks/$key", params: { key: sent.task.key } });
       else if (task) void client.invalidateQueries({ queryKey: ["task", task.key] });
     },
@@ -68,6 +70,7 @@ export function Composer({ task, execution }: { task: Task | undefined; executio
         files.add(event.dataTransfer.files);
       }}
     >
+      {reply && <ReplyPanel reply={reply} onDone={() => setReply(undefined)} />}
       {task && <Queue task={task} onEdit={(was) => setText(was)} />}
       <TargetLine target={target} task={task} projects={projects} />
       <CommandHints {...commands} />

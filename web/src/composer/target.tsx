@@ -1,8 +1,10 @@
 // Where a message will go: what the person chose, else what the router would make of it.
-import { useState } from "react";
-import type { Override, Project, Task } from "../api/types";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { explainQuery } from "../api/queries";
+import type { Explained, Override, Project, Task } from "../api/types";
 import { useTasks } from "../inbox/Inbox";
-import { useSay } from "../i18n";
+import { keyOr, useSay, type Say } from "../i18n";
 import { prose } from "../text/safe";
 import { Menu } from "../ui/Menu";
 
@@ -10,11 +12,12 @@ type Chosen = { kind: "auto" } | { kind: "new" } | { kind: "task"; key: string; 
 
 export type Target = ReturnType<typeof useTarget>;
 
-export function useTarget(task: Task | undefined, execution: string | undefined, projects: Project[], _text: string) {
+export function useTarget(task: Task | undefined, execution: string | undefined, projects: Project[], text: string) {
   const [chosen, setChosen] = useState<Chosen>({ kind: "auto" });
   const [project, setProject] = useState<string>();
   const inProject = project ?? task?.project.name ?? (projects.length === 1 ? projects[0]?.name : projects[0]?.name);
   const lane = task?.executions.find(({ id }) => id === execution);
+  const foreseen = useForeseen(text, task?.key, task ? undefined : inProject, chosen.kind === "auto" && (!lane || lane.primary));
   const address = (): { reply_to?: string; override?: Override } => {
     if (chosen.kind === "new") return { override: { new: true, ...(inProject ? { project: inProject } : {}) } };
     if (chosen.kind === "task") return { override: { task: chosen.key } };
@@ -22,13 +25,27 @@ export function useTarget(task: Task | undefined, execution: string | undefined,
     if (task) return { reply_to: task.key };
     return inProject ? { override: { project: inProject } } : {};
   };
-  return { chosen, setChosen, project: task ? undefined : inProject, setProject, address, reset: () => setChosen({ kind: "auto" }) };
+  return { chosen, setChosen, foreseen, project: task ? undefined : inProject, setProject, address, reset: () => setChosen({ kind: "auto" }) };
+}
+
+/** What the router would make of it; asked once somebody stops typing for a moment. */
+const PAUSE_MS = 250;
+
+function useForeseen(text: string, replyTo: string | undefined, project: string | undefined, wanted: boolean) {
+  const [asked, setAsked] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text.trim()), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const enabled = wanted && asked !== "" && text.trim() !== "";
+  const { data } = useQuery({ ...explainQuery(asked, replyTo, project), enabled, placeholderData: (before) => before });
+  return enabled ? data : undefined;
 }
 
 export function TargetLine({ target, task, projects }: { target: Target; task: Task | undefined; projects: Project[] }) {
   const say = useSay();
   const { tasks } = useTasks();
-  const { chosen } = target;
+  const { chosen, foreseen } = target;
   const to =
     chosen.kind === "new"
       ? say("composer.to.new")
@@ -37,10 +54,11 @@ export function TargetLine({ target, task, projects }: { target: Target; task: T
         : task
           ? say("composer.to.task", { title: prose(task.title) })
           : say("composer.to.router");
+  const preview = foreseen && chosen.kind === "auto" ? foresight(foreseen, say) : undefined;
   const agent = chosen.kind === "auto" && task ? ` ${say("composer.with", { agent: task.agent })}` : "";
   return (
     <div className="target">
-      <Menu label={say("composer.to.change")} face={<span className="target-face">→ {to}{agent}</span>} align="start">
+      <Menu label={say("composer.to.change")} face={<span className="target-face" title={foreseen?.decision.evidence.join(" · ")}>→ {preview ?? to + agent}</span>} align="start">
         <button type="button" onClick={() => target.setChosen({ kind: "auto" })}>
           {task ? say("composer.to.task", { title: prose(task.title) }) : say("composer.to.router")}
         </button>
@@ -65,4 +83,17 @@ export function TargetLine({ target, task, projects }: { target: Target; task: T
       )}
     </div>
   );
+}
+
+/** "continues *Fix routing* with codex", in the page's words. */
+function foresight({ decision, title }: Explained, say: Say): string {
+  const { intent, target } = decision;
+  const what = say(keyOr(`composer.intent.${intent}`, "composer.intent.other"), {
+    title: prose(title ?? ""),
+    agent: target.agent ?? "",
+    role: target.role ? say(`role.${target.role}`) : "",
+    intent: intent.replaceAll("_", " "),
+  });
+  const names = intent === "continue" || intent === "new_task";
+  return names && target.agent ? `${what} ${say("composer.with", { agent: target.agent })}` : what;
 }

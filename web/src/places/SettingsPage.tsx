@@ -17,7 +17,7 @@ export function SettingsPage() {
       <div className="form">
         <label>
           {say("settings.language")}
-          <select value={useCell(language)} onChange={(event) => chooseLanguage(event.target.value as Language)}>
+          <select value={useCell(language)} onChange={(event) => speak(event.target.value as Language)}>
             <option value="en">English</option>
             <option value="zh">中文</option>
           </select>
@@ -42,6 +42,14 @@ export function SettingsPage() {
       )}
     </Place>
   );
+}
+
+/** The daemon speaks it too: in glances, in replies, in other places that this person reads. */
+function speak(chosen: Language): void {
+  chooseLanguage(chosen);
+  void ask(api.PUT("/api/v1/me", { body: { locale: chosen } }))
+    .catch(tellProblem)
+    .finally(() => void client.invalidateQueries());
 }
 
 function Devices() {

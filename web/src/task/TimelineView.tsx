@@ -138,15 +138,13 @@ function useDeepLink(item: string | undefined, toItem: (id: string) => boolean, 
 
 /** Where somebody left off the last time they were at the end of this task. */
 function useUnread(task: string, rows: Row[], opened: boolean) {
-  const since = useRef<string | undefined>(undefined);
-  since.current ??= seenUntil(task);
+  const [seen] = useState(() => seenUntil(task));
   const first = useMemo(() => {
-    const seen = since.current;
     if (!opened || !seen) return undefined;
     const at = rows.findIndex((row) => row.at > seen);
     // All of it is new, or none: there is nothing to mark.
     return at > 0 ? rows[at]?.id : undefined;
-  }, [rows, opened]);
+  }, [rows, opened, seen]);
   const above = (rows: Row[], start: number) => {
     const index = rows.findIndex((row) => row.id === first);
     return index >= 0 && index < start;

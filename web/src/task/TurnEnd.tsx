@@ -10,6 +10,7 @@ import { DiffLines } from "../text/Diff";
 import { exact, prose } from "../text/safe";
 import { tellProblem } from "../ui/notice";
 import { span } from "../ui/time";
+import { RestoreDialog } from "./RestoreDialog";
 import { Counts } from "./ToolRow";
 
 type Props = { entry: EntryOf<"turn_ended">; changed: ChangedFile[] | undefined; task: Task };
@@ -45,13 +46,22 @@ export function TurnEnd({ entry, changed, task }: Props) {
 function Changed({ files, task, turn }: { files: ChangedFile[]; task: string; turn: string }) {
   const say = useSay();
   const [open, setOpen] = useState(false);
+  const [restoring, setRestoring] = useState(false);
   return (
     <details className="fold change" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         {files.length === 1 ? say("entry.changed.files.one") : say("entry.changed.files", { count: files.length })}
         <Counts added={sum(files, "added")} removed={sum(files, "removed")} />
       </summary>
-      {open && <TurnDiffView task={task} turn={turn} />}
+      {open && (
+        <>
+          <TurnDiffView task={task} turn={turn} />
+          <button type="button" onClick={() => setRestoring(true)}>
+            {say("restore.before")}
+          </button>
+        </>
+      )}
+      {restoring && <RestoreDialog task={task} turn={turn} onClose={() => setRestoring(false)} />}
     </details>
   );
 }

@@ -24,5 +24,5 @@ export class Cell<T> {
 }
 
 export function useCell<T>(cell: Cell<T>): T {
-  return useSyncExternalStore(cell.watch, cell.get);
+  return useSyncExternalStore(cell.watch, cell.get, cell.get);
 }
