@@ -12,6 +12,11 @@ async function prompt({ sessionId, prompt }) {
       method: "session/update",
       params: { sessionId, update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } } },
     });
+  const tool = (toolCallId) =>
+    send({
+      method: "session/update",
+      params: { sessionId, update: { sessionUpdate: "tool_call", toolCallId, title: "look", kind: "read", status: "completed" } },
+    });
   const text = prompt.map((block) => block.text ?? "").join("\n");
   let steps;
   try {
@@ -21,6 +26,11 @@ async function prompt({ sessionId, prompt }) {
   }
   for (const step of steps) {
     if (step.say !== undefined) piece(step.say);
+    // A tool call between two messages makes them two items.
+    for (let made = 0; made < (step.items ?? 0); made++) {
+      piece(step.text.replaceAll("#", made));
+      tool(`call-${made}-${Math.random()}`);
+    }
     if (step.repeat !== undefined) piece(step.repeat.repeat(step.times));
     for (let sent = 0; sent < (step.stream ?? 0); sent++) {
       piece(step.piece.replaceAll("#", sent));

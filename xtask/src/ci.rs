@@ -87,7 +87,8 @@ pub(crate) fn run(root: &Path) -> Result<Verdict> {
         },
         bench: Presence::of(Cli::command().find_subcommand("bench").is_some()),
         browser: Presence::of(
-            Call::program("npm", &["--version"]).succeeds(root) && Call::program("chromium", &["--version"]).succeeds(root),
+            Call::program("npm", &["--version"]).succeeds(root)
+                && Call::program("chromium", &["--version"]).succeeds(root),
         ),
     };
     let mut done = Vec::new();
@@ -211,12 +212,8 @@ fn summarise(done: &[Done]) -> Verdict {
 mod tests {
     use super::*;
 
-    const ALL: Tools = Tools {
-        nextest: Presence::There,
-        deny: Presence::There,
-        bench: Presence::There,
-        browser: Presence::There,
-    };
+    const ALL: Tools =
+        Tools { nextest: Presence::There, deny: Presence::There, bench: Presence::There, browser: Presence::There };
     const NONE: Tools = Tools {
         nextest: Presence::Missing,
         deny: Presence::Missing,

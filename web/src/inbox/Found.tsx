@@ -17,7 +17,8 @@ export function Found({ text }: { text: string }) {
     return () => clearTimeout(timer);
   }, [text]);
   const { data } = useQuery({ ...searchQuery(asked), enabled: asked !== "" });
-  if (!data?.messages.length) return null;
+  // What was found for other words is not shown for these.
+  if (asked !== text || !data?.messages.length) return null;
   return (
     <section className="group found" aria-labelledby="found">
       <h2 id="found">{say("inbox.in_messages")}</h2>

@@ -93,11 +93,11 @@ function rowBody(row: Row, task: Task, timeline: Timeline): ReactNode {
       return <ApprovalCard approval={entry.approval} settled={row.settled} agent={agentOf(task, row.execution)} />;
     case "turn_ended":
       return <TurnEnd entry={entry} changed={timeline.changed.get(entry.turn)} task={task} />;
-    case "handoff_prepared":
+    case "handoff_given":
       return (
         <details className="fold">
           <summary>{say("entry.handoff")}</summary>
-          <Markdown text={entry.text} />
+          <WholeText text={entry.text}>{(text) => <Markdown text={text} />}</WholeText>
         </details>
       );
     case "agent_note":

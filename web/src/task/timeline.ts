@@ -33,6 +33,7 @@ const HIDDEN = new Set<Entry["type"]>([
   "approval_settled",
   "input_withdrawn",
   "execution_added",
+  "handoff_prepared",
   "changed",
   "unknown",
 ]);
