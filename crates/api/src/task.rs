@@ -9,6 +9,7 @@ use crate::card::Card;
 use crate::content::ContentBlock;
 use crate::project::ProjectRef;
 use crate::timeline::{PlanEntry, Usage};
+use crate::workspace::ForkedFrom;
 
 /// A short pointer to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -69,6 +70,9 @@ pub struct Task {
     pub goal: String,
     /// Where its agents work.
     pub root: String,
+    /// Where it comes from, if it is a fork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// Attempts, oldest first.
     pub executions: Vec<Execution>,
     /// The plan as it stands.

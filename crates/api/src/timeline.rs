@@ -9,6 +9,7 @@ use crate::content::{ContentBlock, Text};
 use crate::diff::ChangedFile;
 use crate::message::Decision;
 use crate::task::{AgentVersion, ResumeCause, Role, StartReason, TaskRef, TurnEnd};
+use crate::workspace::ForkedFrom;
 
 /// One durable event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -53,6 +54,28 @@ pub enum EntryBody {
         root: String,
         /// Of which project.
         project: Uuid,
+    },
+    /// It is a fork of another task.
+    TaskForked {
+        /// Where it comes from.
+        from: ForkedFrom,
+        /// Whether the agent's own session is to be forked; else a brief carries the context.
+        native: bool,
+    },
+    /// It was forked.
+    ForkMade {
+        /// The fork.
+        fork: TaskRef,
+        /// The turn after which it was forked; none for the state at that moment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<Uuid>,
+    },
+    /// The agent could not fork its own session, so that a brief carries the context.
+    NativeForkRefused {
+        /// For which execution.
+        execution: Uuid,
+        /// What the agent said.
+        cause: String,
     },
     /// It got its key.
     TaskKeyed {
@@ -378,8 +401,11 @@ pub enum EntryBody {
         change: Uuid,
         /// Who wants it.
         person: Uuid,
-        /// `restore`.
+        /// `prepare`, `restore`, `take`, `yield` or `remove`.
         what: String,
+        /// The other task of a `take` or a `yield`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        other: Option<TaskRef>,
         /// The turn that it goes back to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<Uuid>,
@@ -402,6 +428,9 @@ pub enum EntryBody {
         /// What was left as it is, and why: a line for each path.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         kept: Vec<String>,
+        /// What else is worth knowing, a paragraph each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
         /// Why it did not work, in words, if it did not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<String>,

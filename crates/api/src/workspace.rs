@@ -1,10 +1,11 @@
-//! What can be done to a task's workspace outside of turns.
+//! What can be done to a task's workspace outside of turns, and forks.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::diff::ChangedFile;
+use crate::diff::{ChangedFile, FileDiff};
+use crate::task::TaskRef;
 
 /// What to restore: one side of a turn, or the state before the last change of the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoParams)]
@@ -67,4 +68,75 @@ pub struct PastTurn {
     pub before: bool,
     /// Whether the state after it is kept.
     pub after: bool,
+}
+
+/// A fork that is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForkTask {
+    /// As it was after this turn: its id, or its number counted from one. As it is now if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// With this agent; the same if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What to say to it first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Where a fork comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ForkedFrom {
+    /// The task that it was forked from.
+    pub task: TaskRef,
+    /// The turn after which it was forked; none for the state at that moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Uuid>,
+}
+
+/// What was taken from a fork.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Taken {
+    /// The task whose workspace has the changes now.
+    pub into: TaskRef,
+    /// What changed there, by name. At most a hundred files are named.
+    pub files: Vec<ChangedFile>,
+    /// What stayed as it was, and why: a line for each path.
+    pub kept: Vec<String>,
+}
+
+/// A fork that was discarded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Discarded {
+    /// Which.
+    pub task: TaskRef,
+    /// Whether its folder is gone. What was in it is kept, and comes back when the task goes on.
+    pub removed: bool,
+    /// Why its folder stays, and where, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stays: Option<String>,
+    /// What to do about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Two tasks side by side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Comparison {
+    /// The one.
+    pub left: ComparedTask,
+    /// The other.
+    pub right: ComparedTask,
+    /// What turns the state of the one into that of the other.
+    pub between: Vec<FileDiff>,
+}
+
+/// One of two tasks that are compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ComparedTask {
+    /// Its key.
+    pub key: String,
+    /// What it changed since the state that it shares with the other.
+    pub changed: Vec<ChangedFile>,
 }

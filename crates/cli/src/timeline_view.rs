@@ -176,8 +176,12 @@ pub(crate) fn changed_files(locale: Locale, files: &[ChangedFile]) -> String {
 }
 
 /// What is being done to the workspace itself.
-fn change_line(locale: Locale, what: &str, side: Option<&str>) -> String {
+fn change_line(locale: Locale, what: &str, side: Option<&str>, other: &str) -> String {
     match (what, side) {
+        ("prepare", _) => locale.workspace_prepared(),
+        ("take", _) => locale.changes_come(safe_line(other)),
+        ("yield", _) => locale.changes_go(safe_line(other)),
+        ("remove", _) => locale.workspace_removed(),
         ("restore", Some("before")) => locale.restored_before(),
         ("restore", Some(_)) => locale.restored_after(),
         ("restore", None) => locale.restored_back(),
@@ -212,6 +216,13 @@ fn role_word(locale: Locale, role: Role) -> String {
     }
 }
 
+/// What came of a change, where there is something to say.
+pub(crate) fn change_end(output: Output, locale: Locale, kept: &[String], notes: &[String]) -> Option<String> {
+    let left = kept.iter().map(|kept| locale.left_as_it_is(safe_line(kept)));
+    let lines: Vec<String> = left.chain(notes.iter().map(|note| safe(note).into_owned())).collect();
+    (!lines.is_empty()).then(|| output.paint(Style::Warn, &lines.join("\n")))
+}
+
 /// What happens to executions and runtime sessions.
 fn session_paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String> {
     let text = match body {
@@ -223,14 +234,17 @@ fn session_paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option
             locale.no_checkpoint(safe_line(why))
         }
         EntryBody::CheckpointTaken { changed, .. } if !changed.is_empty() => changed_files(locale, changed),
-        EntryBody::WorkspaceChangeBegun { what, side, .. } => change_line(locale, what, side.as_deref()),
-        EntryBody::WorkspaceChangePlanned { changed, .. } if changed.is_empty() => locale.nothing_changes(),
+        EntryBody::TaskForked { from, native: true } => locale.fork_of_native(safe_line(&from.task.key)),
+        EntryBody::TaskForked { from, native: false } => locale.fork_of(safe_line(&from.task.key)),
+        EntryBody::ForkMade { fork, .. } => locale.fork_made(safe_line(&fork.key)),
+        EntryBody::NativeForkRefused { cause, .. } => locale.fork_refused(safe_line(cause)),
+        EntryBody::WorkspaceChangeBegun { what, side, other, .. } => {
+            change_line(locale, what, side.as_deref(), other.as_ref().map_or("", |task| &task.key))
+        }
+        EntryBody::WorkspaceChangePlanned { changed, .. } if changed.is_empty() => return None,
         EntryBody::WorkspaceChangePlanned { changed, .. } => changed_files(locale, changed),
         EntryBody::WorkspaceChangeEnded { failure: Some(why), .. } => locale.did_not_work(safe_line(why)),
-        EntryBody::WorkspaceChangeEnded { kept, .. } if !kept.is_empty() => {
-            let line = |kept: &String| locale.left_as_it_is(safe_line(kept));
-            kept.iter().map(line).collect::<Vec<_>>().join("\n")
-        }
+        EntryBody::WorkspaceChangeEnded { kept, notes, .. } => return change_end(output, locale, kept, notes),
         EntryBody::RuntimeSessionReattached { .. } => locale.session_reattached(),
         EntryBody::TurnStalled { silent_secs, .. } => locale.stalled(silent_secs.div_ceil(60)),
         EntryBody::RuntimeSessionParked { cause, .. } => locale.session_parked(safe_line(cause)),

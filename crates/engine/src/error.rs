@@ -94,6 +94,12 @@ pub enum EngineError {
         /// Why not, in words.
         why: String,
     },
+    /// A fork's workspace is being prepared.
+    #[error("its workspace is being prepared")]
+    NotReady,
+    /// Neither comes from the other, nor both from the same task.
+    #[error("the two tasks have no state in common")]
+    NotRelated,
     /// Nothing was changed that could be undone.
     #[error("this workspace was not changed outside of turns, so there is nothing to undo")]
     NothingToUndo,
@@ -133,6 +139,8 @@ impl EngineError {
             EngineError::MessageTooLarge { .. } => "message_too_large",
             EngineError::NoBlob { .. } => "blob_unknown",
             EngineError::NoCheckpoint { .. } => "no_checkpoint",
+            EngineError::NotReady => "workspace_busy",
+            EngineError::NotRelated => "not_related",
             EngineError::NothingToUndo => "nothing_to_undo",
             EngineError::Checkpoint(error) => error.code(),
             EngineError::Failed(failure) => &failure.code,
@@ -162,6 +170,8 @@ impl EngineError {
             EngineError::MessageTooLarge { .. } => "put it into a file and attach that: tl say --attach FILE".into(),
             EngineError::NoBlob { .. } => "send the bytes first: POST /api/v1/blobs".into(),
             EngineError::NoCheckpoint { .. } => "`tl restore KEY --list` shows the turns and their checkpoints".into(),
+            EngineError::NotReady => "try again in a moment; `tl show KEY` shows how far it is".into(),
+            EngineError::NotRelated => "compare a fork with its source, or two forks of one task".into(),
             EngineError::NothingToUndo => "`tl restore KEY --list` shows the turns to go back to".into(),
             EngineError::Checkpoint(error) => error.hint().unwrap_or("see the daemon's log").into(),
             EngineError::Failed(failure) => failure.hint.clone().unwrap_or_else(|| "`tl show KEY` shows it".into()),

@@ -38,5 +38,5 @@ pub use hub::{Hub, LiveItem, LiveKind, LiveText, Published};
 pub use import::{Imported, NativeSession};
 pub use retention::{Freed, FreedKind};
 pub use say::{Idempotency, MAX_MESSAGE_BYTES, Message, Said};
-pub use sites::{PastTurn, Restoration, RestorePoint, TurnChoice};
+pub use sites::{Comparison, ForkWish, PastTurn, Restoration, RestorePoint, Side, TurnChoice};
 pub use workspaces::TurnDiff;

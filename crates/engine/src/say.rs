@@ -19,6 +19,7 @@ use crate::core::{ExecuteError, Request};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::offload;
+use crate::sites::ForkWish;
 
 /// The longest text of a message. What is longer is a file.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
@@ -130,7 +131,16 @@ impl Engine {
         if project.as_ref().is_some_and(|project| !project.members.contains(&message.person)) {
             return Err(Rejection::Forbidden.into());
         }
-        let birth = self.birth(message, &decision, project.as_ref(), &stated, mint);
+        let birth = match &decision.intent {
+            Intent::Fork { task, agent } => {
+                let title = Some(plain_text(&message.content));
+                let (person, source, agent) = (message.person, *task, agent.clone());
+                let wish = ForkWish { person, source, turn: None, agent, title };
+                let (task, seed, fork) = self.fork_birth(&wish, mint).await?;
+                Some(Birth::Fork { task, seed, fork })
+            }
+            _ => self.birth(message, &decision, project.as_ref(), &stated, mint),
+        };
         Ok(Received {
             input,
             person: message.person,

@@ -21,6 +21,7 @@ use throughline_store::port::PageQuery;
 use crate::checkpoints::{Checkpoints, FileDiff, Taken};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::sites::Worktree;
 
 /// A root with more files than this is looked at by git alone.
 const MAX_FILES: usize = 20_000;
@@ -42,9 +43,9 @@ impl Workspaces {
         Self { home: home.to_owned(), stores: Mutex::default(), last: Mutex::default() }
     }
 
-    /// The checkpoints of one root.
+    /// The checkpoints of one root. A fork shares those of the workspace that it comes from.
     pub(crate) fn of(&self, root: &str) -> Arc<Checkpoints> {
-        self.with(WorkspaceId::of_root(root))
+        self.with(Worktree::of(&self.home, root).map_or_else(|| WorkspaceId::of_root(root), |fork| fork.origin))
     }
 
     fn with(&self, id: WorkspaceId) -> Arc<Checkpoints> {
@@ -129,6 +130,7 @@ fn look_now(root: &str) -> Option<u64> {
         .hidden(false)
         .git_global(false)
         .ignore(false)
+        .parents(false)
         .require_git(false)
         .sort_by_file_name(std::cmp::Ord::cmp)
         .filter_entry(|entry| entry.file_name() != ".git")

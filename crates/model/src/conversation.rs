@@ -19,7 +19,7 @@ use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::route::{Intent, RouteDecision};
 use crate::stream::StreamId;
-use crate::task::{TaskCommand, TaskSeed};
+use crate::task::{ForkSeed, TaskCommand, TaskSeed};
 use crate::time::Timestamp;
 
 /// Where a conversation takes place.
@@ -97,6 +97,15 @@ pub enum Birth {
         task: TaskId,
         /// What it starts from.
         seed: TaskSeed,
+    },
+    /// A task that goes another way from where another one stands.
+    Fork {
+        /// Which.
+        task: TaskId,
+        /// What it starts from.
+        seed: TaskSeed,
+        /// What it gets from its source.
+        fork: Box<ForkSeed>,
     },
     /// An execution under a task that is there.
     Execution {
@@ -222,8 +231,9 @@ fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationE
     if received.content.is_empty() {
         return Err(Rejection::Empty);
     }
-    if matches!(received.decision.intent, Intent::Fork { .. }) {
-        return Err(Rejection::NotAvailable { what: "forking a task" });
+    let forks = matches!(received.birth, Some(Birth::Fork { .. }));
+    if matches!(received.decision.intent, Intent::Fork { .. }) && !forks {
+        return Err(Rejection::NotAvailable { what: "forking from here" });
     }
     let person = received.person;
     let target = focus_after(&received);
@@ -241,16 +251,16 @@ fn moved(state: &Conversation, person: PersonId, task: TaskId) -> Option<Convers
 fn focus_after(received: &Received) -> Option<TaskId> {
     match &received.decision.intent {
         Intent::NewTask { .. } => match &received.birth {
-            Some(Birth::Task { task, .. }) => Some(*task),
+            Some(Birth::Task { task, .. } | Birth::Fork { task, .. }) => Some(*task),
             Some(Birth::Execution { .. }) | None => None,
         },
+        Intent::Fork { .. } => received.task(),
         Intent::Continue { task, .. }
         | Intent::Answer { task, .. }
         | Intent::AddExecution { task, .. }
         | Intent::SwitchAgent { task, .. }
         | Intent::FreshSession { task }
         | Intent::Retry { task, .. }
-        | Intent::Fork { task, .. }
         | Intent::Focus { task } => Some(*task),
         Intent::Status { .. }
         | Intent::Approve { .. }
@@ -329,6 +339,11 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
             },
             enqueue(*task, None),
         ],
+        (Intent::Fork { .. }, Some(Birth::Fork { task, seed, fork })) => {
+            let mut effects = fork_task(*task, seed, fork, state.id);
+            effects.push(enqueue(*task, None));
+            effects
+        }
         (Intent::AddExecution { task, agent, role }, Some(Birth::Execution { execution })) => {
             vec![tell(*task, add(*execution, agent, *role)), enqueue(*task, Some(*execution))]
         }
@@ -368,6 +383,22 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
     }
 }
 
+/// Makes a fork: the task, what it gets from its source, and then its number, by which the source is told of it.
+#[must_use]
+pub fn fork_task(task: TaskId, seed: &TaskSeed, fork: &ForkSeed, conversation: ConversationId) -> Vec<Effect> {
+    let project = seed.project;
+    let create = TaskCommand::Create { seed: seed.clone(), person: fork.person, conversation };
+    let tell = |command| Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(command)) };
+    vec![
+        tell(create),
+        tell(TaskCommand::BecomeFork { seed: Box::new(fork.clone()) }),
+        Effect::Tell {
+            to: StreamId::Project(project),
+            command: Box::new(Command::Project(ProjectCommand::NumberTask { task })),
+        },
+    ]
+}
+
 fn add(execution: ExecutionId, agent: &str, role: Role) -> TaskCommand {
     TaskCommand::AddExecution { execution, agent: agent.to_owned(), role }
 }
@@ -389,7 +420,7 @@ impl Received {
     #[must_use]
     pub fn task(&self) -> Option<TaskId> {
         match &self.birth {
-            Some(Birth::Task { task, .. }) => Some(*task),
+            Some(Birth::Task { task, .. } | Birth::Fork { task, .. }) => Some(*task),
             Some(Birth::Execution { .. }) | None => self.decision.intent.task(),
         }
     }

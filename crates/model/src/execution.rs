@@ -74,12 +74,15 @@ pub struct Execution {
 }
 
 /// What decides how the next process of an execution starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextStart {
     /// Why a new runtime session would be started, if the old one does not stick.
     pub reason: StartReason,
     /// Why the old one would be resumed, if it sticks.
     pub cause: ResumeCause,
+    /// The native session of another task that the first one is to be forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<String>,
 }
 
 /// What an execution remembers of the turns that ended. Bounded.

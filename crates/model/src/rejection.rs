@@ -49,6 +49,12 @@ pub enum Rejection {
         /// Who, in words.
         holder: String,
     },
+    /// The workspace was removed, and its last state is kept.
+    #[error("its workspace was removed; its last state is kept")]
+    WorkspaceGone,
+    /// Only a fork can be taken or discarded.
+    #[error("the task is no fork")]
+    NotAFork,
     /// There is no turn that this could be done to.
     #[error("there is no turn to {verb}")]
     NoTurn {
@@ -92,6 +98,8 @@ impl Rejection {
             Rejection::StaleEpoch { .. } => "stale_epoch",
             Rejection::TurnRunning => "turn_running",
             Rejection::WorkspaceBusy { .. } => "workspace_busy",
+            Rejection::WorkspaceGone => "workspace_gone",
+            Rejection::NotAFork => "not_a_fork",
             Rejection::NoTurn { .. } => "no_turn",
             Rejection::InputGone => "input_gone",
             Rejection::QueueFull { .. } => "queue_full",
@@ -114,6 +122,8 @@ impl Rejection {
             Rejection::StaleEpoch { .. } => "nothing to do: a newer process has taken over",
             Rejection::TurnRunning => "`tl cancel KEY` stops it",
             Rejection::WorkspaceBusy { .. } => "wait for it to end, or `tl cancel KEY` stops a turn",
+            Rejection::WorkspaceGone => "`tl reopen KEY` makes it again",
+            Rejection::NotAFork => "`tl fork KEY` makes one of a task; `tl close KEY` is done with it",
             Rejection::NoTurn { .. } => "`tl show KEY` shows what happened",
             Rejection::InputGone => "`tl cancel KEY` stops the turn it became",
             Rejection::QueueFull { .. } => "wait for the agent, or `tl cancel KEY`",

@@ -137,6 +137,9 @@ pub struct RuntimeDescription {
     pub commands: Vec<Choice>,
     /// Tools that were seen in use, by kind.
     pub tools: Vec<String>,
+    /// The native session that it was forked from, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
     /// MCP servers that the session was opened with.
     pub mcp_servers: Vec<String>,
 }

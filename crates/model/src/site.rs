@@ -1,14 +1,14 @@
 //! Site: where a task's agents work, and what is being done to that place outside of turns.
 //!
-//! A *workspace change* is what a person asks of a workspace itself: bring it back to a checkpoint. It holds the
-//! workspace's lease from beginning to end, so that no turn writes meanwhile, and it is planned before it is carried
-//! out: the plan names the state to come and the state before it, so that it can be carried out again after a crash and
-//! undone after that.
+//! A *workspace change* is what a person asks of a workspace itself: prepare one for a fork, bring it back to a
+//! checkpoint, take a fork's changes in, remove it. It holds the workspace's lease from beginning to end, so that no
+//! turn writes meanwhile, and it is planned before it is carried out: the plan names the state to come and the state
+//! before it, so that it can be carried out again after a crash and undone after that.
 
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{ChangedFile, CheckpointSide};
-use crate::ids::{ChangeId, PersonId, TurnId};
+use crate::ids::{ChangeId, PersonId, TaskId, TurnId};
 use crate::runtime_session::Failure;
 
 /// Where a task's agents work.
@@ -22,6 +22,40 @@ pub struct Site {
     /// The state before the last change: restoring it undoes that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
+    /// Where it comes from, if the task is a fork: the folder is a worktree of its own then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Fork>,
+    /// What was in it when it was removed. It is made again from that when the task goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<Removed>,
+}
+
+/// Where a fork comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fork {
+    /// The task that it was forked from.
+    pub source: TaskId,
+    /// That task's key.
+    pub key: String,
+    /// The turn after which it was forked; none for the state at that moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The tree of the state that both began from.
+    pub base: String,
+    /// The source's folder.
+    pub from: String,
+}
+
+/// What was in a workspace that was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// The tree of its last state.
+    pub tree: String,
+    /// The commit that it stood at, if it was a git worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Who had it removed.
+    pub person: PersonId,
 }
 
 /// Something that is being done to a workspace.
@@ -43,6 +77,16 @@ pub struct WorkspaceChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ChangeKind {
+    /// It is made: a worktree of its own with these files.
+    Prepare {
+        /// The tree.
+        tree: String,
+        /// The folder that it is a worktree of.
+        from: String,
+        /// The commit that it stands at; the one that the other folder stands at if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+    },
     /// Its files become what they were at a checkpoint.
     Restore {
         /// The checkpoint's tree.
@@ -51,6 +95,26 @@ pub enum ChangeKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         point: Option<TurnPoint>,
     },
+    /// A fork's changes come in.
+    Take {
+        /// Which fork.
+        fork: TaskId,
+        /// Its key.
+        key: String,
+        /// Its folder.
+        root: String,
+        /// The tree of the state that both began from.
+        base: String,
+    },
+    /// It holds still while its changes are taken elsewhere.
+    Yield {
+        /// The task that takes them.
+        to: TaskId,
+        /// That task's key.
+        key: String,
+    },
+    /// It is removed, if everything in it is kept elsewhere.
+    Remove {},
 }
 
 /// One side of a turn.
@@ -67,8 +131,11 @@ pub struct TurnPoint {
 pub struct ChangePlan {
     /// The tree of the state before.
     pub undo: String,
-    /// The tree of the state to come.
+    /// The tree of the state to come; of a removed workspace that of its last state.
     pub target: String,
+    /// The commit that a git worktree stands at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// What changes, by name. Bounded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ChangedFile>,
@@ -83,6 +150,9 @@ pub enum ChangeResult {
         /// What was left as it is, and why: a line for each path.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         kept: Vec<String>,
+        /// What else is worth knowing, a paragraph each: a setup that failed, with the end of its output.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
     },
     /// It was not, or not all of it.
     Failed {
@@ -96,7 +166,11 @@ impl ChangeKind {
     #[must_use]
     pub fn doing(&self) -> &'static str {
         match self {
+            ChangeKind::Prepare { .. } => "preparing its workspace",
             ChangeKind::Restore { .. } => "restoring its workspace",
+            ChangeKind::Take { .. } => "taking a fork's changes",
+            ChangeKind::Yield { .. } => "giving its changes away",
+            ChangeKind::Remove {} => "removing its workspace",
         }
     }
 
@@ -104,8 +178,16 @@ impl ChangeKind {
     #[must_use]
     pub fn trees(&self) -> Vec<&str> {
         match self {
-            ChangeKind::Restore { tree, .. } => vec![tree],
+            ChangeKind::Prepare { tree, .. } | ChangeKind::Restore { tree, .. } => vec![tree],
+            ChangeKind::Take { base, .. } => vec![base],
+            ChangeKind::Yield { .. } | ChangeKind::Remove {} => vec![],
         }
+    }
+
+    /// Whether there is something to do for it, or only to wait.
+    #[must_use]
+    pub(crate) fn acts(&self) -> bool {
+        !matches!(self, ChangeKind::Yield { .. })
     }
 }
 
@@ -114,6 +196,17 @@ impl Site {
     #[must_use]
     pub fn of(root: String) -> Self {
         Site { root, ..Site::default() }
+    }
+
+    /// Whether agents can work there, or have to wait until it is made.
+    #[must_use]
+    pub fn ready(&self) -> bool {
+        !matches!(self.change, Some(WorkspaceChange { kind: ChangeKind::Prepare { .. }, .. }))
+    }
+
+    /// Whether it is about to go.
+    pub(crate) fn leaving(&self) -> bool {
+        matches!(self.change, Some(WorkspaceChange { kind: ChangeKind::Remove {}, .. }))
     }
 
     pub(crate) fn begin(&mut self, change: WorkspaceChange) {
@@ -127,14 +220,23 @@ impl Site {
     }
 
     /// The state before is remembered whatever came of it: half a change can be undone too.
-    pub(crate) fn end(&mut self, id: ChangeId) {
+    pub(crate) fn end(&mut self, id: ChangeId, result: &ChangeResult) {
         let Some(change) = self.change.take_if(|change| change.id == id) else { return };
-        match change.kind {
-            ChangeKind::Restore { .. } => {
-                if let Some(plan) = change.plan {
-                    self.undo = Some(plan.undo);
-                }
+        let done = matches!(result, ChangeResult::Done { .. });
+        match (change.kind, change.plan) {
+            (ChangeKind::Restore { .. } | ChangeKind::Take { .. }, Some(plan)) => self.undo = Some(plan.undo),
+            (ChangeKind::Prepare { .. }, _) if done => self.removed = None,
+            (ChangeKind::Remove {}, Some(plan)) if done => {
+                self.removed = Some(Removed { tree: plan.target, commit: plan.commit, person: change.person });
             }
+            (
+                ChangeKind::Prepare { .. }
+                | ChangeKind::Restore { .. }
+                | ChangeKind::Take { .. }
+                | ChangeKind::Yield { .. }
+                | ChangeKind::Remove {},
+                _,
+            ) => {}
         }
     }
 }

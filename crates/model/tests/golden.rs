@@ -181,10 +181,14 @@ fn workspace_changes(world: &mut World, task: throughline_model::ids::TaskId) {
     let (change, person) = (world.mint.id(), world.person);
     let kind = ChangeKind::Restore { tree: "0b".into(), point: None };
     world.tell(task, TaskCommand::ChangeWorkspace { change, person, kind }).expect("nothing runs");
-    let plan = ChangePlan { undo: "0a".into(), target: "0b".into(), files: vec![] };
+    let plan = ChangePlan { undo: "0a".into(), target: "0b".into(), commit: None, files: vec![] };
     world.tell(task, TaskCommand::PlanChange { change, plan }).expect("planned");
-    let result = ChangeResult::Done { kept: vec!["lib: it is a nested repository".into()] };
+    let result = ChangeResult::Done { kept: vec!["lib: it is a nested repository".into()], notes: vec![] };
     world.tell(task, TaskCommand::EndChange { change, result }).expect("ended");
+    let fork = world.fork(task, Some("native-1"));
+    world.change_done(fork);
+    world.report(fork, open_failed(NativeFate::Kept)).expect("current");
+    world.tell(fork, TaskCommand::Cancel).expect("it runs or waits");
 }
 
 fn kind_of(word: &str) -> StreamKind {
@@ -290,6 +294,9 @@ fn the_goldens_cover_every_event_of_the_model() {
         "approval_requested",
         "approval_settled",
         "checkpoint_taken",
+        "task_forked",
+        "fork_made",
+        "native_fork_refused",
         "workspace_change_begun",
         "workspace_change_planned",
         "workspace_change_ended",

@@ -17,7 +17,7 @@ fn restore(world: &mut World, task: TaskId) -> Result<ChangeId, Rejection> {
 }
 
 fn plan(world: &mut World, task: TaskId, change: ChangeId, undo: &str) {
-    let plan = ChangePlan { undo: undo.into(), target: "then".into(), files: vec![] };
+    let plan = ChangePlan { undo: undo.into(), target: "then".into(), commit: None, files: vec![] };
     world.tell(task, TaskCommand::PlanChange { change, plan }).expect("it is under way");
 }
 
@@ -50,7 +50,7 @@ fn turns_wait_for_a_restore_and_then_go_on() {
     assert!(matches!(&waits, Activity::Queued { reason } if reason.contains("restoring")), "{waits:?}");
     assert_eq!(restore(&mut world, task).expect_err("one at a time").code(), "workspace_busy");
     plan(&mut world, task, change, "now");
-    end(&mut world, task, change, ChangeResult::Done { kept: vec![] });
+    end(&mut world, task, change, ChangeResult::Done { kept: vec![], notes: vec![] });
     assert_eq!(world.task(other).activity(), Activity::Working);
     assert_eq!(world.task(task).site.change, None);
 }
@@ -64,7 +64,7 @@ fn the_state_before_is_what_was_found_first_and_is_remembered() {
     plan(&mut world, task, change, "half way");
     end(&mut world, task, change, ChangeResult::Failed { failure: broken("restore_incomplete") });
     assert_eq!(world.task(task).site.undo.as_deref(), Some("now"), "half a restore can be undone too");
-    let late = ChangeResult::Done { kept: vec![] };
+    let late = ChangeResult::Done { kept: vec![], notes: vec![] };
     let refused = world.tell(task, TaskCommand::EndChange { change, result: late }).expect_err("it is over");
     assert_eq!(refused.code(), "not_found");
 }

@@ -68,6 +68,10 @@ fn status_of(code: &str) -> StatusCode {
         | "stale_epoch"
         | "turn_running"
         | "workspace_busy"
+        | "workspace_gone"
+        | "not_a_fork"
+        | "not_related"
+        | "take_conflict"
         | "no_checkpoint"
         | "nothing_to_undo"
         | "checkpoint_not_taken"
@@ -146,6 +150,8 @@ mod tests {
             Rejection::StaleEpoch { current: 2, given: 1 },
             Rejection::TurnRunning,
             Rejection::WorkspaceBusy { holder: "shop-1".into() },
+            Rejection::WorkspaceGone,
+            Rejection::NotAFork,
             Rejection::NoTurn { verb: "retry" },
             Rejection::InputGone,
             Rejection::QueueFull { waiting: 1 },

@@ -19,7 +19,7 @@ use crate::person::{ChangeMe, Me};
 use crate::project::{AddProject, Conversation, OpenConversation, PinnedNotes, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
-use crate::workspace::{RestoreTo, Restored, TurnList};
+use crate::workspace::{Comparison, Discarded, ForkTask, RestoreTo, Restored, Taken, TurnList};
 use crate::{CURSOR, IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
 
 /// Which tasks to list.
@@ -194,6 +194,27 @@ impl Client {
             ("undo", to.undo.then_some("true")),
         ];
         self.json(Call::get(&format!("/api/v1/tasks/{}/restore{}", escaped(key), query(&pairs)))).await
+    }
+
+    /// Makes a fork; gives the new task.
+    pub async fn fork(&self, key: &str, fork: &ForkTask) -> Result<TaskChange, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/fork", escaped(key))).with_json(fork)?).await
+    }
+
+    /// Brings a fork's changes home.
+    pub async fn take(&self, key: &str) -> Result<Taken, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/take", escaped(key)))).await
+    }
+
+    /// Closes a fork and removes its folder.
+    pub async fn discard(&self, key: &str) -> Result<Discarded, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/discard", escaped(key)))).await
+    }
+
+    /// Two tasks side by side.
+    pub async fn compare(&self, key: &str, with: &str) -> Result<Comparison, ClientError> {
+        let pairs = [("with", Some(with))];
+        self.json(Call::get(&format!("/api/v1/tasks/{}/compare{}", escaped(key), query(&pairs)))).await
     }
 
     /// Brings the workspace back to a checkpoint.

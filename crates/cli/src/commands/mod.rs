@@ -10,11 +10,14 @@ mod approvals;
 mod approve;
 mod cancel;
 mod close;
+mod compare;
 mod completions;
 mod deny;
+mod discard;
 mod doctor;
 mod down;
 mod export;
+mod fork;
 mod fresh;
 mod gc;
 mod import;
@@ -33,6 +36,7 @@ mod show;
 mod stand;
 mod status;
 mod switch;
+mod take;
 mod tasks;
 mod up;
 
@@ -81,6 +85,10 @@ enum Command {
     Reopen(reopen::Args),
     Fresh(fresh::Args),
     Restore(restore::Args),
+    Fork(fork::Args),
+    Compare(compare::Args),
+    Take(take::Args),
+    Discard(discard::Args),
     Switch(switch::Args),
     Add(add::Args),
     Note(note::Args),
@@ -164,6 +172,10 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Retry(args) => client(output, |context| retry::run(context, args)),
         Command::Close(args) => client(output, |context| close::run(context, args)),
         Command::Reopen(args) => client(output, |context| reopen::run(context, args)),
+        Command::Fork(args) => client(output, |context| fork::run(context, args)),
+        Command::Compare(args) => client(output, |context| compare::run(context, args)),
+        Command::Take(args) => client(output, |context| take::run(context, args)),
+        Command::Discard(args) => client(output, |context| discard::run(context, args)),
         Command::Restore(args) => client(output, |context| restore::run(context, args)),
         Command::Fresh(args) => client(output, |context| fresh::run(context, args)),
         Command::Switch(args) => client(output, |context| switch::run(context, args)),

@@ -71,7 +71,7 @@ fn report(output: Output, key: &str, restored: &Restored) -> String {
     text
 }
 
-fn files(files: &[ChangedFile]) -> String {
+pub(super) fn files(files: &[ChangedFile]) -> String {
     if files.is_empty() {
         return "  nothing changes\n".to_owned();
     }

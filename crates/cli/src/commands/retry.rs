@@ -44,7 +44,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
 }
 
 /// The input that runs again, and its turn if it is one already; the newest if it was that quick.
-fn requested(task: &Task) -> Option<(Uuid, Option<Uuid>)> {
+pub(super) fn requested(task: &Task) -> Option<(Uuid, Option<Uuid>)> {
     let execution = task.executions.iter().find(|execution| execution.primary)?;
     let active = execution.active_turn.as_ref();
     let queued = execution.queue.first();

@@ -204,6 +204,31 @@ impl World {
         approval["id"].as_str().expect("an id").to_owned()
     }
 
+    /// Waits until a path is there.
+    pub fn wait_for_file(&self, path: &Path) {
+        self.wait_until(&format!("{} is there", path.display()), || path.exists());
+    }
+
+    /// Waits until a path is gone.
+    pub fn wait_for_gone(&self, path: &Path) {
+        self.wait_until(&format!("{} is gone", path.display()), || !path.exists());
+    }
+
+    fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds() {
+            assert!(Instant::now() < deadline, "not in time: {what}{}", self.log());
+            // tidy: files tell nobody that they came or went
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Another setup command for the project, for the next daemon.
+    pub fn set_setup(&self, command: &str) {
+        let settings = format!("[projects.shop]\nsetup = '{command}'\n");
+        std::fs::write(self.home.join("config.toml"), settings).expect("settings");
+    }
+
     /// Process ids of the keepers that live.
     pub fn keepers(&self) -> Vec<i32> {
         let kept = throughline_keeper::client::list(&self.home.join("keepers"));

@@ -15,6 +15,7 @@
 mod diff;
 mod error;
 mod git;
+mod merge;
 mod place;
 mod prune;
 mod raw;
@@ -37,6 +38,8 @@ use tokio::sync::{Mutex, RwLock};
 
 pub use diff::{Change, FileDiff};
 pub use error::{CheckpointError, GitError};
+pub use merge::Merged;
+pub use place::surroundings;
 pub use prune::{Freed, Spare};
 pub use restore::{RestorePlan, Restored};
 

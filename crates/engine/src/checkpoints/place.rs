@@ -8,6 +8,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::error::CheckpointError;
+
 /// A workspace root and its surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -19,6 +21,19 @@ pub(super) struct Place {
     pub(super) excludes: PathBuf,
     /// The index of that repository, to be read and never written.
     pub(super) own_index: Option<PathBuf>,
+    /// Whether ignored files count too.
+    pub(super) everything: bool,
+}
+
+/// Where a root is below the top of the repository around it; empty if it is the top, or in no repository.
+///
+/// # Errors
+/// If it is not there.
+pub async fn surroundings(root: &Path) -> Result<PathBuf, CheckpointError> {
+    let looked = root.to_owned();
+    let place = tokio::task::spawn_blocking(move || Place::of(&looked)).await.map_err(io::Error::other);
+    let place = place.and_then(|place| place).map_err(CheckpointError::io(root))?;
+    Ok(place.root.strip_prefix(&place.top).map(Path::to_owned).unwrap_or_default())
 }
 
 impl Place {
@@ -34,7 +49,7 @@ impl Place {
                 let excludes = repository.shared.join("info/exclude");
                 let excludes = if excludes.is_file() { excludes } else { "/dev/null".into() };
                 let own_index = Some(repository.own.join("index")).filter(|index| index.is_file());
-                Self { root, top, excludes, own_index }
+                Self { root, top, excludes, own_index, everything: false }
             }
             None => Self::alone(root),
         })
@@ -42,7 +57,7 @@ impl Place {
 
     /// The root as if nothing were around it.
     pub(super) fn alone(root: PathBuf) -> Self {
-        Self { top: root.clone(), root, excludes: "/dev/null".into(), own_index: None }
+        Self { top: root.clone(), root, excludes: "/dev/null".into(), own_index: None, everything: false }
     }
 
     /// The root as seen from the top, with a slash at the end; empty if they are the same.

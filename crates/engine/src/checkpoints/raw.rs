@@ -14,6 +14,7 @@ pub(super) const SYMLINK: u32 = 0o120_000;
 pub(super) struct RawChange {
     pub(super) old_mode: u32,
     pub(super) new_mode: u32,
+    pub(super) old_oid: String,
     pub(super) new_oid: String,
     pub(super) status: u8,
     pub(super) path: Vec<u8>,
@@ -51,7 +52,8 @@ fn change(bytes: &[u8]) -> Option<(RawChange, &[u8])> {
     let mut words = std::str::from_utf8(meta).ok()?.trim_start_matches(':').split(' ');
     let old_mode = u32::from_str_radix(words.next()?, 8).ok()?;
     let new_mode = u32::from_str_radix(words.next()?, 8).ok()?;
-    let new_oid = words.nth(1)?.to_owned();
+    let old_oid = words.next()?.to_owned();
+    let new_oid = words.next()?.to_owned();
     let status = *words.next()?.as_bytes().first()?;
     let (first, rest) = until_nul(rest)?;
     let (path, from, rest) = match status {
@@ -61,7 +63,7 @@ fn change(bytes: &[u8]) -> Option<(RawChange, &[u8])> {
         }
         _ => (first, None, rest),
     };
-    Some((RawChange { old_mode, new_mode, new_oid, status, path: path.to_vec(), from }, rest))
+    Some((RawChange { old_mode, new_mode, old_oid, new_oid, status, path: path.to_vec(), from }, rest))
 }
 
 /// The counts of a diff (`--numstat -z`), by path.

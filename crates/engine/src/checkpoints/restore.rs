@@ -121,6 +121,7 @@ impl Checkpoints {
             let (mode, oid, path) = entry.ok_or_else(|| GitError::Garbled { command: "ls-tree".into() })?;
             let step = RawChange {
                 old_mode: 0,
+                old_oid: String::new(),
                 new_mode: mode,
                 new_oid: oid.to_owned(),
                 status: b'A',

@@ -43,6 +43,11 @@ impl Checkpoints {
         let looked = root.to_owned();
         let place = blocking(deadline, move || Place::of(&looked)).await?.map_err(CheckpointError::io(root))?;
         timeout_at(deadline.at, self.ready(deadline)).await.map_err(|_| deadline.passed())??;
+        // A fork's folder is in the home, which is spared where a repository is around it.
+        let inside = |folder: &std::path::PathBuf| place.root.starts_with(folder) && !place.top.starts_with(folder);
+        if self.spared.iter().any(inside) {
+            return Ok(Place::alone(place.root));
+        }
         self.unless_ignored(place, deadline).await
     }
 
@@ -68,7 +73,8 @@ impl Checkpoints {
     /// roots never share an index.
     pub(super) fn sight(&self, place: &Place) -> Result<Sight, CheckpointError> {
         let folder = self.git.dir.join("roots").join(place.key());
-        let (name, index) = (folder.join("root"), folder.join("index"));
+        let index = if place.everything { "index-of-everything" } else { "index" };
+        let (name, index) = (folder.join("root"), folder.join(index));
         let keep = || -> io::Result<()> {
             fs::create_dir_all(&folder)?;
             if fs::read(&name).ok().as_deref() != Some(place.root.as_os_str().as_bytes()) {

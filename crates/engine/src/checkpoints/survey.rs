@@ -53,14 +53,15 @@ pub(super) async fn survey(
         }
         args
     };
+    let ignores: &[&str] = if place.everything { &[] } else { &["--exclude-standard"] };
     // Without `dirty`, git would run `git status` inside every nested repository.
     let differ = ["diff-files", "-z", "--raw", "--no-renames", "--ignore-submodules=dirty"];
     let (tracked, ignored, forced, dirty, fresh) = tokio::try_join!(
         git.call_in(sight, &["ls-files", "-z", "--full-name", "--stage"]).whole(deadline),
-        git.call_in(sight, &args(&["--cached", "--ignored", "--exclude-standard"])).whole(deadline),
+        ignored(git, place, sight, args(&["--cached", "--ignored", "--exclude-standard"]), deadline),
         forced(git, place, sight, deadline),
         git.call_in(sight, &differ).whole(deadline),
-        git.call_in(sight, &args(&["--others", "--exclude-standard"])).whole(deadline),
+        git.call_in(sight, &args(&[&["--others"], ignores].concat())).whole(deadline),
     )?;
     let dirty = raw::changes(&dirty)?.0;
     let mut fresh: Vec<Vec<u8>> = raw::paths(&fresh).map(<[u8]>::to_vec).collect();
@@ -74,6 +75,17 @@ pub(super) async fn survey(
         Survey { stale, dirty, fresh }
     };
     blocking(deadline, sorted).await
+}
+
+/// What is in the index although it is ignored by now.
+async fn ignored(
+    git: &Git,
+    place: &Place,
+    sight: &Sight,
+    args: Vec<OsString>,
+    at: Deadline,
+) -> Result<Vec<u8>, GitError> {
+    if place.everything { Ok(Vec::new()) } else { git.call_in(sight, &args).whole(at).await }
 }
 
 /// What the person's repository records although its ignore files name it: recorded here too. Their index is read as a

@@ -3,6 +3,7 @@
 //! **Invariant:** nothing under the root is written, and a checkpoint that is left out leaves no process and no lock.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tokio::time::timeout_at;
 
@@ -20,6 +21,9 @@ const BATCH_FILES: usize = 2_000;
 /// From here on files go into one pack per batch instead of one object file each: ten thousand small files take a
 /// third of the time and a tenth of the space, and a pack is synced to the disk.
 const PACK_FROM_FILES: usize = 200;
+
+/// How long a checkpoint may take for which a person waits.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The id that stands for a nested repository without a commit: the empty tree's, which no commit has.
 const NO_COMMIT: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -69,6 +73,27 @@ impl Checkpoints {
             Ok((oid, passed_over)) => Taken::Tree { oid, passed_over },
             Err(error) => Taken::LeftOut { why: error.why() },
         }
+    }
+
+    /// Takes a checkpoint for which a person waits: with more time, and room for a whole workspace.
+    pub async fn take_patiently(&self, root: &Path) -> Result<String, CheckpointError> {
+        let bounds = Bounds { time: PATIENCE, new_bytes: 2 << 30, file_bytes: 512 << 20 };
+        self.take_for_person(root, bounds, false).await
+    }
+
+    /// The same with ignored files too, within the ordinary bounds of size.
+    pub async fn take_everything(&self, root: &Path) -> Result<String, CheckpointError> {
+        self.take_for_person(root, Bounds { time: PATIENCE, ..self.bounds }, true).await
+    }
+
+    async fn take_for_person(&self, root: &Path, bounds: Bounds, everything: bool) -> Result<String, CheckpointError> {
+        let deadline = Deadline::after(bounds.time);
+        let _objects = self.objects.read().await;
+        let place = Place { everything, ..self.locate(root, deadline).await? };
+        let lock = self.lock_of(&place.root);
+        let _lock = lock.lock().await;
+        let taken = self.take_locked(&place, bounds, deadline).await;
+        Ok(taken.map_err(|error| CheckpointError::NotTaken { why: error.why() })?.0)
     }
 
     async fn take_within(

@@ -159,8 +159,16 @@ impl Driver {
             return self.refused(OpenFailure::UnknownSession, "it does not give a session back safely".into()).await;
         }
         let cwd = link.opening.cwd.clone();
+        // Who does not offer it after all begins anew, with the brief.
+        link.opening.fork.take_if(|_| !initialized.capabilities.fork);
         let frame = match &link.opening.native {
-            None => outgoing::new_session(&cwd, &[]),
+            None => match &link.opening.fork {
+                Some(native) => {
+                    link.assembler.opening(Opening::Fork);
+                    outgoing::fork_session(native, &cwd, &[])
+                }
+                None => outgoing::new_session(&cwd, &[]),
+            },
             Some(native) if initialized.capabilities.resume => {
                 link.assembler.opening(Opening::Resume);
                 outgoing::resume_session(native, &cwd, &[])
@@ -181,7 +189,8 @@ impl Driver {
         let Some(native) = native.or_else(|| link.opening.native.clone()) else {
             return self.refused(OpenFailure::Other, "the agent gave the session no id".into()).await;
         };
-        let description = describe(link.opening.initialized.as_ref(), settings);
+        let forked_from = link.opening.fork.clone();
+        let description = RuntimeDescription { forked_from, ..describe(link.opening.initialized.as_ref(), settings) };
         let mark = mark_of(process, link.assembler.mark());
         link.deadline = None;
         let parking = self.shared.parking(&link.opening.agent, process);

@@ -45,6 +45,8 @@ pub(super) struct Link {
 pub(super) struct Opening {
     /// The agent's own id of the session that is resumed.
     pub(super) native: Option<String>,
+    /// The native session of another task that it is forked from.
+    pub(super) fork: Option<String>,
     /// Where the agent works.
     pub(super) cwd: String,
     /// Whose profile it has.

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use throughline_model::command::Command;
 use throughline_model::effect::{Effect, Process};
-use throughline_model::ids::{ExecutionId, RuntimeSessionId};
+use throughline_model::ids::{ExecutionId, RuntimeSessionId, TaskId};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, TaskCommand};
 use throughline_store::port::Mark;
@@ -187,6 +187,22 @@ impl Shared {
 
     fn processes(&self) -> std::sync::MutexGuard<'_, HashMap<RuntimeSessionId, Process>> {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no process of a task is listened to any more, for a while.
+    pub(crate) async fn processes_gone(&self, task: TaskId, patience: Duration) {
+        let gone = async {
+            loop {
+                let next = self.run.process_ended.notified();
+                if self.processes().values().all(|process| process.task != task) {
+                    return;
+                }
+                next.await;
+            }
+        };
+        if tokio::time::timeout(patience, gone).await.is_err() {
+            tracing::warn!(%task, "the processes of a task did not end in time");
+        }
     }
 
     /// The keeper's folder of a process.

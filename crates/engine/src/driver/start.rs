@@ -41,6 +41,8 @@ struct Carried {
     agent: String,
     root: String,
     session: RuntimeSession,
+    /// The native session of another task that it is to be forked from.
+    fork: Option<String>,
     /// The turn whose prompt was handed on.
     running: Option<TurnId>,
 }
@@ -83,9 +85,10 @@ impl Driver {
         let carried = |task: &Task| {
             let execution: &Execution = task.execution(process.execution)?;
             let session = execution.session.as_ref().filter(current)?.clone();
+            let fork = execution.next_start.fork.clone().filter(|_| session.native.is_none());
             let running =
                 execution.active.as_ref().filter(|active| active.stage == TurnStage::Running).map(|active| active.id);
-            Some(Carried { agent: execution.agent.clone(), root: task.site.root.clone(), session, running })
+            Some(Carried { agent: execution.agent.clone(), root: task.site.root.clone(), session, fork, running })
         };
         Ok(state.task().and_then(carried))
     }
@@ -139,6 +142,7 @@ impl Driver {
         if carried.session.phase == RuntimePhase::Starting {
             link.deadline = Some(Instant::now() + self.shared.config.initialize_timeout);
             link.opening.native.clone_from(&carried.session.native);
+            link.opening.fork.clone_from(&carried.fork);
             link.opening.agent.clone_from(&carried.agent);
             link.frame(outgoing::initialize(env!("CARGO_PKG_VERSION"), &self.shared.quirks(&carried.agent)));
         }

@@ -63,7 +63,7 @@ impl Engine {
         let kind = ChangeKind::Restore { tree: wanted.tree, point: wanted.point.map(|(point, _)| point) };
         let ended = self.change_workspace(task, change, TaskCommand::ChangeWorkspace { change, person, kind }).await?;
         match ended.result {
-            ChangeResult::Done { kept } => Ok(Restoration { point: wanted.point, files: ended.files, kept }),
+            ChangeResult::Done { kept, .. } => Ok(Restoration { point: wanted.point, files: ended.files, kept }),
             ChangeResult::Failed { failure } => Err(EngineError::Failed(failure)),
         }
     }

@@ -8,6 +8,7 @@ use throughline_model::content::{one_line, plain_text};
 use throughline_model::event::{Event, Seq};
 use throughline_model::ids::{InputId, TaskId, TurnId};
 use throughline_model::item::ItemBody;
+use throughline_model::plan::Plan;
 use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
 use throughline_model::task::TaskEvent;
@@ -28,8 +29,12 @@ pub struct PastTurn {
     pub id: TurnId,
     /// Counts the task's turns from one.
     pub number: usize,
-    /// What was said, what was answered, how it ended (empty while it runs).
-    pub summary: TurnSummary,
+    /// What the person said, in one line.
+    pub said: String,
+    /// The agent's last words, in one line.
+    pub answered: String,
+    /// How it ended; empty while it runs.
+    pub outcome: String,
     /// The workspace before it.
     pub before: Option<CheckpointTree>,
     /// The workspace after it.
@@ -60,7 +65,7 @@ impl PastTurn {
         let why = match tree {
             Some(CheckpointTree::Taken { oid }) => return Ok(oid),
             Some(CheckpointTree::LeftOut { why }) => why.clone(),
-            None if self.summary.outcome.is_empty() => "it has not ended".into(),
+            None if self.outcome.is_empty() => "it has not ended".into(),
             None => "it did not write, or did not come so far".into(),
         };
         Err(EngineError::NoCheckpoint { turn: self.number, side: word, why })
@@ -86,11 +91,22 @@ impl FromStr for TurnChoice {
     }
 }
 
-/// The turns of a task, while its events are read.
+/// A task as it stood after a turn.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    /// Its turns, oldest first.
+    pub(super) turns: Vec<PastTurn>,
+    /// Its plan.
+    pub(super) plan: Plan,
+    /// What was pinned.
+    pub(super) notes: Vec<String>,
+}
+
+/// A task, while its events are read.
 #[derive(Default)]
 struct Reading {
     said: HashMap<InputId, String>,
-    turns: Vec<PastTurn>,
+    record: Record,
 }
 
 impl Engine {
@@ -99,6 +115,11 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn turns(&self, task: TaskId) -> Result<Vec<PastTurn>, EngineError> {
+        Ok(self.record(task, None).await?.turns)
+    }
+
+    /// A task as it stood after a turn, or as it stands.
+    pub(super) async fn record(&self, task: TaskId, until: Option<TurnId>) -> Result<Record, EngineError> {
         let mut reading = Reading::default();
         let mut after = Seq::default();
         loop {
@@ -107,11 +128,14 @@ impl Engine {
             for recorded in &page {
                 if let Event::Task(event) = &recorded.event {
                     reading.take(event);
+                    if matches!(event, TaskEvent::TurnEnded { turn, .. } if Some(*turn) == until) {
+                        return Ok(reading.record);
+                    }
                 }
             }
             match page.last() {
                 Some(last) if page.len() == PAGE => after = last.seq,
-                _ => return Ok(reading.turns),
+                _ => return Ok(reading.record),
             }
         }
     }
@@ -143,14 +167,12 @@ impl Reading {
             TaskEvent::InputQueued { queued, .. } => {
                 self.said.insert(queued.input, one_line(&plain_text(&queued.content), SAID_CHARS));
             }
-            TaskEvent::TurnRequested { turn, input, .. } => self.turns.push(PastTurn {
+            TaskEvent::TurnRequested { turn, input, .. } => self.record.turns.push(PastTurn {
                 id: *turn,
-                number: self.turns.len() + 1,
-                summary: TurnSummary {
-                    said: self.said.remove(input).unwrap_or_default(),
-                    answered: String::new(),
-                    outcome: String::new(),
-                },
+                number: self.record.turns.len() + 1,
+                said: self.said.remove(input).unwrap_or_default(),
+                answered: String::new(),
+                outcome: String::new(),
                 before: None,
                 after: None,
             }),
@@ -158,7 +180,7 @@ impl Reading {
                 if let (ItemBody::Message { text, .. }, Some(turn)) = (&item.body, item.turn)
                     && let Some(turn) = self.turn(turn)
                 {
-                    turn.summary.answered = one_line(text.head(), SAID_CHARS);
+                    turn.answered = one_line(text.head(), SAID_CHARS);
                 }
             }
             TaskEvent::CheckpointTaken { checkpoint } => {
@@ -171,14 +193,16 @@ impl Reading {
             }
             TaskEvent::TurnEnded { turn, outcome, .. } => {
                 if let Some(turn) = self.turn(*turn) {
-                    outcome.word().clone_into(&mut turn.summary.outcome);
+                    outcome.word().clone_into(&mut turn.outcome);
                 }
             }
+            TaskEvent::PlanRevised { plan } => self.record.plan = plan.clone(),
+            TaskEvent::NotePinned { text, .. } => self.record.notes.push(text.clone()),
             _ => {}
         }
     }
 
     fn turn(&mut self, id: TurnId) -> Option<&mut PastTurn> {
-        self.turns.iter_mut().rev().find(|turn| turn.id == id)
+        self.record.turns.iter_mut().rev().find(|turn| turn.id == id)
     }
 }

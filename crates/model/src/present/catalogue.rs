@@ -272,6 +272,20 @@ catalogue! {
         nothing_changes() { en: "nothing changes", zh: "没有改动" }
         did_not_work(why) { en: "it did not work: {why}", zh: "没有成功：{why}" }
         left_as_it_is(path) { en: "left as it is: {path}", zh: "保持原样：{path}" }
+        workspace_prepared() { en: "its workspace is prepared", zh: "正在准备它的工作区" }
+        workspace_removed() { en: "its workspace is removed; what is in it is kept", zh: "移除它的工作区；其中的内容已保留" }
+        changes_come(key) { en: "the changes of {key} come in", zh: "并入 {key} 的改动" }
+        changes_go(key) { en: "its changes go to {key}", zh: "它的改动并入 {key}" }
+        fork_of_native(key) {
+            en: "a fork of {key}: the agent's own session is forked",
+            zh: "{key} 的分支：由智能体自己分出会话"
+        }
+        fork_of(key) { en: "a fork of {key}: a brief tells what was done", zh: "{key} 的分支：由交接说明带上已做的事" }
+        fork_made(key) { en: "forked: {key} tries another way", zh: "已分支：{key} 另试一条路" }
+        fork_refused(why) {
+            en: "the agent cannot fork its session, so a brief tells what was done: {why}",
+            zh: "智能体不能分出会话，改由交接说明带上已做的事：{why}"
+        }
         session_imported(id) { en: "the agent's session {id} was imported", zh: "已导入会话 {id}" }
         not_all_imported(why) { en: "not all was imported: {why}", zh: "未能全部导入：{why}" }
         before_import() { en: "(before the import)", zh: "（导入之前）" }

@@ -138,6 +138,8 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::NoSuchOption
         | Rejection::StaleEpoch { .. }
         | Rejection::WorkspaceBusy { .. }
+        | Rejection::WorkspaceGone
+        | Rejection::NotAFork
         | Rejection::NotAvailable { .. }) => other.to_string(),
     })
 }

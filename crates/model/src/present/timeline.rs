@@ -160,6 +160,7 @@ fn single(locale: Locale, event: &TaskEvent) -> Option<Entry> {
         }
         TaskEvent::TurnEnded { outcome, duration_ms, .. } => entry(Kind::Result, result(locale, outcome, *duration_ms)),
         TaskEvent::CheckpointTaken { checkpoint } => return checkpoint_entry(locale, checkpoint),
+        TaskEvent::WorkspaceChangePlanned { plan, .. } if plan.files.is_empty() => return None,
         TaskEvent::WorkspaceChangePlanned { plan, .. } => Entry {
             below: plan.files.iter().map(|file| changed_file(locale, file)).collect(),
             ..entry(Kind::Changes, locale.files(plan.files.len() as u64))
@@ -203,6 +204,16 @@ fn underneath(locale: Locale, event: &TaskEvent) -> Option<Entry> {
                 None => locale.restored_back(),
             }
         }
+        TaskEvent::WorkspaceChangeBegun { kind, .. } => match kind {
+            ChangeKind::Take { key, .. } => locale.changes_come(line(key)),
+            ChangeKind::Yield { key, .. } => locale.changes_go(line(key)),
+            ChangeKind::Remove {} => locale.workspace_removed(),
+            ChangeKind::Prepare { .. } | ChangeKind::Restore { .. } => locale.workspace_prepared(),
+        },
+        TaskEvent::TaskForked { fork, native: Some(_) } => locale.fork_of_native(line(&fork.key)),
+        TaskEvent::TaskForked { fork, native: None } => locale.fork_of(line(&fork.key)),
+        TaskEvent::ForkMade { key, .. } => locale.fork_made(line(key)),
+        TaskEvent::NativeForkRefused { cause, .. } => locale.fork_refused(line(cause)),
         TaskEvent::WorkspaceChangeEnded { result: ChangeResult::Failed { failure }, .. } => {
             locale.did_not_work(line(&failure.message))
         }

@@ -7,13 +7,13 @@ use crate::checkpoint::Checkpoint;
 use crate::content::Text;
 use crate::execution::Role;
 use crate::ids::{
-    ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TurnId,
+    ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
 };
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
-use crate::plan::PlanEntry;
+use crate::plan::{Plan, PlanEntry};
 use crate::runtime_session::{Failure, Parking, RuntimeDescription, SettingChange};
-use crate::site::{ChangeKind, ChangePlan, ChangeResult};
+use crate::site::{ChangeKind, ChangePlan, ChangeResult, Fork};
 use crate::time::Timestamp;
 use crate::turn::{StopReason, Usage};
 
@@ -34,6 +34,32 @@ pub struct TaskSeed {
     pub agent: String,
     /// Its role.
     pub role: Role,
+}
+
+/// What a fork gets from the task that it is a fork of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForkSeed {
+    /// Where it comes from.
+    pub fork: Fork,
+    /// The change that prepares its workspace.
+    pub change: ChangeId,
+    /// Who wants it.
+    pub person: PersonId,
+    /// The native session to fork, where the agent can; the brief goes along in case that it cannot after all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<String>,
+    /// The model that was asked for, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The plan as it stood then.
+    #[serde(default)]
+    pub plan: Plan,
+    /// What was pinned by then.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The last turn that its brief tells of; none if nothing was done by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<TurnId>,
 }
 
 /// What can be asked of a task.
@@ -77,6 +103,20 @@ pub enum TaskCommand {
         session: RuntimeSessionId,
         /// Why something is missing, in words, if something is.
         left_out: Option<String>,
+    },
+    /// Make it a fork, right after it was made.
+    BecomeFork {
+        /// What it gets from its source.
+        seed: Box<ForkSeed>,
+    },
+    /// Remember that it was forked.
+    NoteFork {
+        /// The fork.
+        fork: TaskId,
+        /// Its key.
+        key: String,
+        /// The turn after which it was forked; none for the state at that moment.
+        turn: Option<TurnId>,
     },
     /// Give it its key.
     AssignKey {
@@ -202,6 +242,13 @@ pub enum TaskCommand {
         person: PersonId,
         /// What.
         kind: ChangeKind,
+    },
+    /// Be done with a fork: close it and remove its workspace.
+    Discard {
+        /// The change that removes it.
+        change: ChangeId,
+        /// Who.
+        person: PersonId,
     },
     /// What exactly will be done to the workspace.
     PlanChange {

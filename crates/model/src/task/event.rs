@@ -15,7 +15,7 @@ use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::Plan;
 use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, SettingChange, StartReason};
-use crate::site::{ChangeKind, ChangePlan, ChangeResult};
+use crate::site::{ChangeKind, ChangePlan, ChangeResult, Fork};
 use crate::time::Timestamp;
 use crate::turn::{StopWish, TurnOutcome, Usage};
 
@@ -39,6 +39,32 @@ pub enum TaskEvent {
         goal: String,
         /// Where its agents work.
         root: String,
+    },
+    /// It is a fork of another task.
+    TaskForked {
+        /// Where it comes from.
+        #[serde(flatten)]
+        fork: Fork,
+        /// The agent's own session that is to be forked, where it can; else a brief carries the context.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<String>,
+    },
+    /// It was forked.
+    ForkMade {
+        /// The fork.
+        fork: TaskId,
+        /// Its key.
+        key: String,
+        /// The turn after which it was forked; none for the state at that moment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<TurnId>,
+    },
+    /// The agent could not fork its own session, so that a brief carries the context.
+    NativeForkRefused {
+        /// For which execution.
+        execution: ExecutionId,
+        /// What the agent said.
+        cause: String,
     },
     /// It got its key.
     TaskKeyed {
@@ -359,6 +385,7 @@ impl TaskEvent {
                 CheckpointTree::Taken { oid } => vec![oid],
                 CheckpointTree::LeftOut { .. } => vec![],
             },
+            TaskEvent::TaskForked { fork, .. } => vec![&fork.base],
             TaskEvent::WorkspaceChangeBegun { kind, .. } => kind.trees(),
             TaskEvent::WorkspaceChangePlanned { plan, .. } => vec![&plan.undo, &plan.target],
             _ => vec![],

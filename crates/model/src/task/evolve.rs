@@ -99,9 +99,22 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
             task.site.begin(WorkspaceChange { id: *change, person: *person, kind: kind.clone(), plan: None });
         }
         TaskEvent::WorkspaceChangePlanned { change, plan } => task.site.plan(*change, plan),
-        TaskEvent::WorkspaceChangeEnded { change, .. } => task.site.end(*change),
-        TaskEvent::TaskCreated { .. } | TaskEvent::HandoffGiven { .. } | TaskEvent::RuntimeSessionReattached { .. } => {
+        TaskEvent::WorkspaceChangeEnded { change, result } => task.site.end(*change, result),
+        TaskEvent::TaskForked { fork, native } => {
+            task.site.fork = Some(fork.clone());
+            if let Some(execution) = task.executions.first_mut() {
+                execution.next_start.fork.clone_from(native);
+            }
         }
+        TaskEvent::NativeForkRefused { execution, .. } => {
+            if let Some(execution) = task.execution_mut(*execution) {
+                execution.next_start.fork = None;
+            }
+        }
+        TaskEvent::TaskCreated { .. }
+        | TaskEvent::ForkMade { .. }
+        | TaskEvent::HandoffGiven { .. }
+        | TaskEvent::RuntimeSessionReattached { .. } => {}
     }
 }
 
@@ -192,7 +205,12 @@ fn apply_session(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                 known.phase = RuntimePhase::Live;
                 known.description = (**description).clone();
                 known.parking = *parking;
-            })
+            });
+            if let Some(execution) = task.execution_of_mut(*session) {
+                execution.next_start.fork = None;
+                // Who was forked knows all that the brief would have told.
+                execution.handoff.take_if(|_| description.forked_from.is_some());
+            }
         }
         TaskEvent::RuntimeSessionChanged { session, change } => {
             with_session(task, *session, |known, _| known.description.apply(change))
@@ -283,7 +301,7 @@ impl Execution {
             primary,
             ended: None,
             session: None,
-            next_start: NextStart { reason: StartReason::FirstUse, cause: ResumeCause::Parked },
+            next_start: NextStart { reason: StartReason::FirstUse, cause: ResumeCause::Parked, fork: None },
             queue: vec![],
             active: None,
             past: Past::default(),

@@ -47,10 +47,12 @@ impl Draft {
         }
     }
 
-    pub(super) fn reopen(&mut self) {
+    pub(super) fn reopen(&mut self) -> Result<(), Rejection> {
+        self.return_to_site()?;
         if self.task.lifecycle != Lifecycle::Open {
             self.emit(TaskEvent::TaskReopened {});
         }
+        Ok(())
     }
 
     pub(super) fn pin(&mut self, person: PersonId, text: String) -> Result<(), Rejection> {
@@ -74,7 +76,7 @@ impl Draft {
         if self.task.execution(execution).is_some() {
             return Err(Rejection::Exists { what: "the execution" });
         }
-        self.reopen();
+        self.reopen()?;
         let primary = self.task.executions.iter().all(|known| known.ended.is_some());
         self.emit(TaskEvent::ExecutionAdded { execution, agent, role, primary });
         self.prepare_handoff(execution);

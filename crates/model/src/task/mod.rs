@@ -29,7 +29,7 @@ use crate::site::Site;
 use crate::time::Timestamp;
 use crate::turn::ActiveTurn;
 
-pub use command::{ImportedTurn, NativeFate, Report, TaskCommand, TaskSeed, TurnAnswer};
+pub use command::{ForkSeed, ImportedTurn, NativeFate, Report, TaskCommand, TaskSeed, TurnAnswer};
 pub(crate) use decide::decide;
 pub use event::TaskEvent;
 pub(crate) use evolve::evolve;
@@ -167,6 +167,13 @@ impl Task {
 
     pub(crate) fn execution_in_mut(&mut self, turn: TurnId) -> Option<&mut Execution> {
         self.executions.iter_mut().find(|execution| execution.active.as_ref().is_some_and(|active| active.id == turn))
+    }
+
+    /// Whether a turn of this execution has to wait for the workspace: because it writes, or because the workspace
+    /// is not made yet.
+    pub(crate) fn needs_lease(&self, execution: ExecutionId) -> bool {
+        let writes = self.execution(execution).is_some_and(|execution| execution.role.writes());
+        writes || !self.site.ready()
     }
 
     /// A turn that has not ended.

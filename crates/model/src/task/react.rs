@@ -8,10 +8,12 @@ use crate::command::Command;
 use crate::conversation::ConversationCommand;
 use crate::delivery::{Delivery, PushReason};
 use crate::effect::{Effect, Process};
-use crate::ids::{ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, RuntimeSessionId, TurnId, WorkspaceId};
+use crate::ids::{
+    ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, PersonId, RuntimeSessionId, TaskId, TurnId, WorkspaceId,
+};
 use crate::present::{self, Locale};
 use crate::runtime_session::RuntimeDescription;
-use crate::site::ChangeKind;
+use crate::site::{ChangeKind, ChangeResult};
 use crate::stream::StreamId;
 use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, TurnOutcome};
@@ -26,8 +28,7 @@ const DELIVERY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: Timestamp) -> Vec<Effect> {
     match event {
         TaskEvent::TurnRequested { execution, turn, .. } => {
-            let writes = after.execution(*execution).is_some_and(|execution| execution.role.writes());
-            writes.then(|| claim(after, *turn)).into_iter().collect()
+            after.needs_lease(*execution).then(|| claim(after, *turn)).into_iter().collect()
         }
         TaskEvent::RuntimeSessionStarted { session, .. } | TaskEvent::RuntimeSessionResumed { session, .. } => {
             process_of(after, *session).map(|process| Effect::StartRuntime { process }).into_iter().collect()
@@ -57,17 +58,16 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::ApprovalSettled { approval, settlement } => settled(before, after, *approval, settlement),
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model),
         TaskEvent::RuntimeSessionOpened { session, description, .. } => apply_model(after, *session, description),
-        TaskEvent::WorkspaceChangeBegun { change, kind, .. } => {
-            vec![seize(after, *change, kind), Effect::ChangeWorkspace { task: after.id, change: *change }]
-        }
-        TaskEvent::WorkspaceChangeEnded { change, .. } => {
-            vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Change(*change) })]
-        }
+        TaskEvent::WorkspaceChangeBegun { change, person, kind } => begun(after, *change, *person, kind),
+        TaskEvent::WorkspaceChangeEnded { change, result } => change_ended(before, after, *change, result),
+        TaskEvent::TaskKeyed { key } => noted(after, key).into_iter().collect(),
         TaskEvent::RuntimeSessionImported { .. }
         | TaskEvent::TurnImported { .. }
         | TaskEvent::PastImported { .. }
         | TaskEvent::TaskCreated { .. }
-        | TaskEvent::TaskKeyed { .. }
+        | TaskEvent::TaskForked { .. }
+        | TaskEvent::ForkMade { .. }
+        | TaskEvent::NativeForkRefused { .. }
         | TaskEvent::TaskRetitled { .. }
         | TaskEvent::TaskClosed { .. }
         | TaskEvent::TaskArchived { .. }
@@ -103,6 +103,43 @@ fn claim(task: &Task, turn: TurnId) -> Effect {
     let workspace_id = WorkspaceId::of_root(&task.site.root);
     let claim = Claim { holder: Holder::Turn(turn), task: task.id, label };
     workspace(task, WorkspaceCommand::Claim { workspace: workspace_id, claim })
+}
+
+/// The lease, and work to do. A fork whose changes are taken holds still meanwhile.
+fn begun(task: &Task, change: ChangeId, person: PersonId, kind: &ChangeKind) -> Vec<Effect> {
+    let mut effects = vec![seize(task, change, kind)];
+    if let ChangeKind::Take { fork, .. } = kind {
+        let kind = ChangeKind::Yield { to: task.id, key: task.key.clone() };
+        effects.push(tell(*fork, TaskCommand::ChangeWorkspace { change: yielding(change), person, kind }));
+    }
+    if kind.acts() {
+        effects.push(Effect::ChangeWorkspace { task: task.id, change });
+    }
+    effects
+}
+
+fn change_ended(before: Option<&Task>, after: &Task, change: ChangeId, result: &ChangeResult) -> Vec<Effect> {
+    let mut effects = vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Change(change) })];
+    let kind = before.and_then(|before| Some(&before.site.change.as_ref()?.kind));
+    if let Some(ChangeKind::Take { fork, .. }) = kind {
+        effects.push(tell(*fork, TaskCommand::EndChange { change: yielding(change), result: result.clone() }));
+    }
+    effects
+}
+
+/// The change by which a fork holds still while another task takes its changes.
+fn yielding(take: ChangeId) -> ChangeId {
+    ChangeId::derive(take.uuid(), "yield")
+}
+
+/// The source of a fork is told of it as soon as it can be named.
+fn noted(task: &Task, key: &str) -> Option<Effect> {
+    let fork = task.site.fork.as_ref()?;
+    Some(tell(fork.source, TaskCommand::NoteFork { fork: task.id, key: key.to_owned(), turn: fork.turn }))
+}
+
+fn tell(task: TaskId, command: TaskCommand) -> Effect {
+    Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(command)) }
 }
 
 fn seize(task: &Task, change: ChangeId, kind: &ChangeKind) -> Effect {

@@ -18,7 +18,7 @@ impl Draft {
     /// Sees to it that a process carries the execution: the one that does, the sticky session resumed, or a new one.
     pub(super) fn ensure_session(&mut self, execution: ExecutionId) {
         let Some(target) = self.task.execution(execution) else { return };
-        let next = target.next_start;
+        let next = target.next_start.clone();
         let superseded = |other: &Execution| other.ended == Some(ExecutionEnd::Superseded);
         let took_over = target.primary && self.task.executions.iter().any(superseded);
         match &target.session {
@@ -66,6 +66,7 @@ impl Draft {
         let Some(execution) = self.task.execution_of(session) else { return };
         let bound = execution.session.as_ref().is_some_and(|session| session.native.is_some());
         let turn = execution.active.as_ref().map(|active| active.id);
+        let forks = execution.next_start.fork.is_some();
         let execution = execution.id;
         match (bound, fate) {
             (true, NativeFate::Gone) => {
@@ -78,6 +79,13 @@ impl Draft {
             (true, NativeFate::Kept) => {
                 self.park_process(session, ResumeCause::ProcessDied, &failure.message);
                 self.fail(turn, failure);
+            }
+            (false, _) if forks => {
+                self.emit(TaskEvent::NativeForkRefused { execution, cause: failure.message });
+                self.emit(TaskEvent::RuntimeSessionClosed { session, next: StartReason::FirstUse });
+                if turn.is_some() {
+                    self.ensure_session(execution);
+                }
             }
             (false, _) => {
                 // Nothing was ever opened, so the next attempt is still the first use, or whatever it was before.

@@ -32,7 +32,7 @@ impl Draft {
             return Err(Rejection::QueueFull { waiting: target.queue.len() });
         }
         let execution = target.id;
-        self.reopen();
+        self.reopen()?;
         if !self.task.conversations.contains(&queued.conversation) {
             self.emit(TaskEvent::ConversationJoined { conversation: queued.conversation });
         }
@@ -75,9 +75,8 @@ impl Draft {
 
     fn request(&mut self, execution: ExecutionId, turn: TurnId, input: InputId, retry_of: Option<TurnId>) {
         self.emit(TaskEvent::TurnRequested { execution, turn, input, retry_of });
-        let writes = self.task.execution(execution).is_some_and(|execution| execution.role.writes());
-        // A writing turn goes on when the workspace says so: `react` asks for the lease.
-        if !writes {
+        // A turn that needs the workspace goes on when the workspace says so: `react` asks for the lease.
+        if !self.task.needs_lease(execution) {
             self.begin(turn);
         }
     }
@@ -180,7 +179,7 @@ impl Draft {
         }
         let Some(last) = target.past.last.clone() else { return Err(Rejection::NoTurn { verb: "retry" }) };
         let execution = target.id;
-        self.reopen();
+        self.reopen()?;
         let queued = QueuedInput { person, at: self.at, ..last.input };
         let input = queued.input;
         self.emit(TaskEvent::InputQueued { execution, queued, urgency: Urgency::Interrupt });

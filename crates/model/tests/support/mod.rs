@@ -14,13 +14,15 @@ use throughline_model::execution::{Execution, Role};
 use throughline_model::handoff::{Budget, Material, compose};
 use throughline_model::ids::*;
 use throughline_model::input::Urgency;
+use throughline_model::plan::Plan;
 use throughline_model::project::ProjectCommand;
 use throughline_model::rejection::Rejection;
 use throughline_model::route::{Intent, RouteDecision};
 use throughline_model::runtime_session::{Choice, Failure, Parking, RuntimeDescription};
+use throughline_model::site::{ChangePlan, ChangeResult, Fork};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
-use throughline_model::task::{NativeFate, Report, Task, TaskCommand, TaskEvent, TaskSeed, TurnAnswer};
+use throughline_model::task::{ForkSeed, NativeFate, Report, Task, TaskCommand, TaskEvent, TaskSeed, TurnAnswer};
 use throughline_model::time::{Now, Timestamp};
 use throughline_model::turn::{StopReason, Usage};
 use throughline_model::{decide, evolve, react};
@@ -183,6 +185,50 @@ impl World {
         let intent = Intent::NewTask { project: self.project, agent: None };
         self.receive(intent, Some(Birth::Task { task, seed }), text, Urgency::InTurn).expect("a task");
         task
+    }
+
+    /// A fork of a task, its workspace not prepared yet.
+    pub fn fork(&mut self, source: TaskId, native: Option<&str>) -> TaskId {
+        let task = self.mint.id();
+        let from = self.task(source);
+        let (key, title) = (from.key.clone(), from.title.clone());
+        let cut = from.primary().and_then(|primary| primary.past.last.as_ref()).expect("a turn").id;
+        let seed = TaskSeed {
+            project: self.project,
+            title,
+            goal: "fix routing".into(),
+            root: format!("/home/worktrees/{task}"),
+            execution: self.mint.id(),
+            agent: "demo".into(),
+            role: Role::Editor,
+        };
+        let fork = ForkSeed {
+            fork: Fork { source, key, turn: None, base: "base".into(), from: "/shop".into() },
+            change: self.mint.id(),
+            person: self.person,
+            native: native.map(Into::into),
+            model: None,
+            plan: Plan::default(),
+            notes: vec!["mind the gap".into()],
+            cut: Some(cut),
+        };
+        let intent = Intent::Fork { task: source, agent: None };
+        let birth = Birth::Fork { task, seed, fork: Box::new(fork) };
+        self.receive(intent, Some(birth), "try it with redis", Urgency::InTurn).expect("a fork");
+        task
+    }
+
+    pub fn person_change(&mut self) -> ChangeId {
+        self.mint.id()
+    }
+
+    /// What is being done to a task's workspace is done.
+    pub fn change_done(&mut self, task: TaskId) {
+        let change = self.task(task).site.change.as_ref().expect("a change").id;
+        let plan = ChangePlan { undo: "before".into(), target: "after".into(), commit: None, files: vec![] };
+        self.tell(task, TaskCommand::PlanChange { change, plan }).expect("planned");
+        let result = ChangeResult::Done { kept: vec![], notes: vec![] };
+        self.tell(task, TaskCommand::EndChange { change, result }).expect("ended");
     }
 
     pub fn follow_up(&mut self, task: TaskId, text: &str) -> InputId {

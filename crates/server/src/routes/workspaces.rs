@@ -1,10 +1,18 @@
-//! What can be done to a task's workspace outside of turns.
+//! What can be done to a task's workspace outside of turns, and forks.
 
 use axum::extract::State;
-use throughline_api::workspace::{RestoreTo, Restored, TurnList};
-use throughline_engine::RestorePoint;
+use serde::Deserialize;
+use throughline_api::task::{TaskChange, TaskRef};
+use throughline_api::workspace::{Comparison, Discarded, ForkTask, RestoreTo, Restored, Taken, TurnList};
+use throughline_engine::{ForkWish, Message, RestorePoint};
 use throughline_model::checkpoint::CheckpointSide;
+use throughline_model::content::ContentBlock;
+use throughline_model::ids::{Id as _, TaskId};
+use throughline_model::input::Urgency;
+use throughline_model::route::Stated;
+use utoipa::IntoParams;
 
+use super::tasks;
 use crate::app::Shared;
 use crate::auth::Caller;
 use crate::extract::{Json, Path, Query};
@@ -65,4 +73,111 @@ fn point(to: &RestoreTo) -> Result<RestorePoint, Refusal> {
     let turn = to.turn.as_deref().map(str::parse).transpose()?;
     let side = if to.before { CheckpointSide::Before } else { CheckpointSide::After };
     Ok(RestorePoint::Turn { turn, side })
+}
+
+/// Tries another way from where a task stands, or stood after a turn: a new task with a workspace of its own.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/fork", tag = "tasks", request_body = ForkTask,
+    params(("key" = String, Path, description = "The task's key or id")),
+    responses((status = 200, description = "The fork; its workspace is being prepared", body = TaskChange)))]
+pub(super) async fn fork(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+    Json(wanted): Json<ForkTask>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
+    let row = app.row_for(caller.person, &key).await?;
+    let head = app.head().await?;
+    let wish = ForkWish {
+        person: caller.person,
+        source: row.id,
+        turn: wanted.turn.as_deref().map(str::parse).transpose()?,
+        agent: wanted.agent,
+        title: wanted.text.clone(),
+    };
+    let fork = app.engine.fork(&wish, None).await?;
+    if let Some(text) = wanted.text {
+        say(&app, caller, fork, text).await?;
+    }
+    let row = app.row(&fork.to_string()).await?;
+    Ok(axum::Json(TaskChange { task: tasks::whole(&app, &row).await?, cursor: app.cursor(head) }))
+}
+
+/// The first words to a fork, in the conversation that its source is talked about in.
+async fn say(app: &Shared, caller: Caller, fork: TaskId, text: String) -> Result<(), Refusal> {
+    let state = app.engine.task(fork).await?.ok_or_else(|| Refusal::not_found("task", &fork.to_string()))?;
+    let Some(conversation) = state.conversations.first().copied() else {
+        return Err(Refusal::not_found("conversation", &fork.to_string()));
+    };
+    let message = Message {
+        person: caller.person,
+        conversation,
+        content: vec![ContentBlock::text(text)],
+        stated: Stated { task: Some(fork), ..Stated::default() },
+        reply_to: None,
+        project: None,
+        urgency: Urgency::InTurn,
+        idempotency: None,
+    };
+    app.engine.say(message).await?;
+    Ok(())
+}
+
+/// Brings a fork's changes into the workspace that it was forked from, and is done with the fork.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/take", tag = "tasks",
+    params(("key" = String, Path, description = "The fork's key or id")),
+    responses((status = 200, description = "The changes are there", body = Taken)))]
+pub(super) async fn take(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<Taken>, Refusal> {
+    let row = app.row_for(caller.person, &key).await?;
+    let taken = app.engine.take(row.id, caller.person).await?;
+    let fork = app.engine.task(row.id).await?.and_then(|task| task.site.fork.clone());
+    let fork = fork.ok_or_else(|| Refusal::not_found("task", &key))?;
+    let report = wire::restored(&taken, true);
+    let into = TaskRef { id: fork.source.uuid(), key: fork.key };
+    Ok(axum::Json(Taken { into, files: report.files, kept: report.kept }))
+}
+
+/// Closes a fork and removes its folder. What was in it is kept, and comes back when the task goes on.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/discard", tag = "tasks",
+    params(("key" = String, Path, description = "The fork's key or id")),
+    responses((status = 200, description = "It is closed", body = Discarded)))]
+pub(super) async fn discard(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<axum::Json<Discarded>, Refusal> {
+    let row = app.row_for(caller.person, &key).await?;
+    let stays = app.engine.discard(row.id, caller.person).await?;
+    Ok(axum::Json(Discarded {
+        task: TaskRef { id: row.id.uuid(), key: row.key },
+        removed: stays.is_none(),
+        hint: stays.as_ref().and_then(|failure| failure.hint.clone()),
+        stays: stays.map(|failure| failure.message),
+    }))
+}
+
+/// The other task.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct CompareQuery {
+    /// Its key or id.
+    with: String,
+}
+
+/// Two forks of one task, or a fork and its source, side by side.
+#[utoipa::path(get, path = "/api/v1/tasks/{key}/compare", tag = "tasks",
+    params(("key" = String, Path, description = "The task's key or id"), CompareQuery),
+    responses((status = 200, description = "What each changed, and what differs", body = Comparison)))]
+pub(super) async fn compare(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+    Query(query): Query<CompareQuery>,
+) -> Result<axum::Json<Comparison>, Refusal> {
+    let left = app.row_for(caller.person, &key).await?;
+    let right = app.row_for(caller.person, &query.with).await?;
+    Ok(axum::Json(wire::comparison(app.engine.compare(left.id, right.id).await?)))
 }

@@ -17,7 +17,7 @@ pub(crate) fn turn(diff: TurnDiff) -> api::TurnDiff {
     }
 }
 
-fn file(diff: FileDiff) -> api::FileDiff {
+pub(super) fn file(diff: FileDiff) -> api::FileDiff {
     let (change, from) = match diff.change {
         Change::Added => ("added", None),
         Change::Modified => ("modified", None),

@@ -82,7 +82,10 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::RuntimeSessionParked { .. }
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => runtime_body(event),
-        TaskEvent::WorkspaceChangeBegun { .. }
+        TaskEvent::TaskForked { .. }
+        | TaskEvent::ForkMade { .. }
+        | TaskEvent::NativeForkRefused { .. }
+        | TaskEvent::WorkspaceChangeBegun { .. }
         | TaskEvent::WorkspaceChangePlanned { .. }
         | TaskEvent::WorkspaceChangeEnded { .. } => super::site::body(event),
         TaskEvent::TaskCreated { .. }

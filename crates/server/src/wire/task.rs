@@ -47,6 +47,7 @@ pub(crate) fn task(locale: Locale, task: &Task, row: &TaskRow, around: card::Aro
         summary: api::TaskSummary { glance: present::glance(locale, task), ..summary(locale, row, around.project) },
         goal: task.goal.clone(),
         root: task.site.root.clone(),
+        forked_from: task.site.fork.as_ref().map(super::site::forked_from),
         executions: task.executions.iter().map(execution).collect(),
         plan: task.plan.entries.iter().map(plan_entry).collect(),
         plan_version: task.plan.version,
