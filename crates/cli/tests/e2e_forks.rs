@@ -109,8 +109,11 @@ fn take_brings_changes_home_and_refuses_what_does_not_fit() {
     let both = read(&world.project, "both.txt").expect("there");
     assert!(both.contains("line one") && both.contains("line nine"), "{both}");
     assert_eq!((read(&world.project, "new.txt").as_deref(), read(&world.project, "mine.txt")), (Some("new"), None));
-    world.wait_for_entry("shop-2", |entry| entry["type"] == "workspace_change_begun" && entry["what"] == "remove");
-    world.wait_for_gone(&fork);
+    let removal =
+        world.wait_for_entry("shop-2", |entry| entry["type"] == "workspace_change_begun" && entry["what"] == "remove");
+    let ended = |entry: &Value| entry["type"] == "workspace_change_ended" && entry["change"] == removal["change"];
+    world.wait_for_entry("shop-2", ended);
+    assert!(!fork.exists(), "what was in it is kept, so it goes");
     assert_eq!(world.task("shop-2")["lifecycle"], "closed");
     assert_eq!(git(&world.project, &["worktree", "list"]).lines().count(), 1);
     world.ok(&["restore", "shop-1", "--undo"]);

@@ -209,11 +209,6 @@ impl World {
         self.wait_until(&format!("{} is there", path.display()), || path.exists());
     }
 
-    /// Waits until a path is gone.
-    pub fn wait_for_gone(&self, path: &Path) {
-        self.wait_until(&format!("{} is gone", path.display()), || !path.exists());
-    }
-
     fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !holds() {

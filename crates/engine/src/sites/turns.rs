@@ -41,17 +41,6 @@ pub struct PastTurn {
     pub after: Option<CheckpointTree>,
 }
 
-/// A turn in three lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TurnSummary {
-    /// What the person said.
-    pub said: String,
-    /// The agent's last words.
-    pub answered: String,
-    /// How it ended.
-    pub outcome: String,
-}
-
 impl PastTurn {
     /// The tree of one side of it.
     ///

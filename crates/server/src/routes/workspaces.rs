@@ -99,7 +99,7 @@ pub(super) async fn fork(
         say(&app, caller, fork, text).await?;
     }
     let row = app.row(&fork.to_string()).await?;
-    Ok(axum::Json(TaskChange { task: tasks::whole(&app, &row).await?, cursor: app.cursor(head) }))
+    Ok(axum::Json(TaskChange { task: tasks::whole(&app, caller.locale, &row).await?, cursor: app.cursor(head) }))
 }
 
 /// The first words to a fork, in the conversation that its source is talked about in.
