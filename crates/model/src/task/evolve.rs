@@ -95,6 +95,28 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event, at),
         TaskEvent::CheckpointTaken { checkpoint } => keep(task, checkpoint),
+        TaskEvent::WorkspaceChangeBegun { .. }
+        | TaskEvent::WorkspaceChangePlanned { .. }
+        | TaskEvent::WorkspaceChangeEnded { .. }
+        | TaskEvent::TaskForked { .. }
+        | TaskEvent::NativeForkRefused { .. } => apply_site(task, event),
+        TaskEvent::TaskCreated { .. }
+        | TaskEvent::ForkMade { .. }
+        | TaskEvent::HandoffGiven { .. }
+        | TaskEvent::RuntimeSessionReattached { .. } => {}
+    }
+}
+
+fn asked(task: &mut Task, approval: &Approval, at: Timestamp) {
+    if let Some(active) = active_mut(task, approval.turn) {
+        active.asked.count += 1;
+    }
+    task.approvals.pending.push(PendingApproval { approval: approval.clone(), asked_at: at });
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
+fn apply_site(task: &mut Task, event: &TaskEvent) {
+    match event {
         TaskEvent::WorkspaceChangeBegun { change, person, kind } => {
             task.site.begin(WorkspaceChange { id: *change, person: *person, kind: kind.clone(), plan: None });
         }
@@ -111,18 +133,8 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                 execution.next_start.fork = None;
             }
         }
-        TaskEvent::TaskCreated { .. }
-        | TaskEvent::ForkMade { .. }
-        | TaskEvent::HandoffGiven { .. }
-        | TaskEvent::RuntimeSessionReattached { .. } => {}
+        _ => {}
     }
-}
-
-fn asked(task: &mut Task, approval: &Approval, at: Timestamp) {
-    if let Some(active) = active_mut(task, approval.turn) {
-        active.asked.count += 1;
-    }
-    task.approvals.pending.push(PendingApproval { approval: approval.clone(), asked_at: at });
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
