@@ -11,10 +11,7 @@ export type QueuedInput = Schemas["QueuedInput"];
 export type RuntimeSession = Schemas["RuntimeSession"];
 export type ActivityWord = Schemas["ActivityWord"];
 export type Role = Schemas["Role"];
-export type Approval = Schemas["Approval"] & {
-  /** What to show of it, with every character visible. */
-  shown?: { text: string; complete: boolean; description: boolean };
-};
+export type Approval = Schemas["Approval"];
 /** What would be made of a message. */
 export type Explained = { decision: Decision; task?: Schemas["TaskRef"] | null; title?: string | null };
 export type Reply = Schemas["Reply"];

@@ -26,6 +26,7 @@ export function ApprovalCard({ approval, settled, agent, onDone, autoFocus }: Pr
         {pending ? <Left until={approval.expires_at} /> : <span className={`verdict ${state}`}>{say(`approval.state.${state}`)}</span>}
       </header>
       <RequestView approval={approval} />
+      {settled?.not_asked && <p className="reason">{say("approval.not_asked")}</p>}
       {settled?.reason && <p className="reason">“{exact(settled.reason)}”</p>}
       {pending && <Answer approval={approval} onDone={onDone} autoFocus={autoFocus ?? false} />}
     </section>
@@ -40,7 +41,7 @@ function Answer({ approval, onDone, autoFocus }: { approval: Approval; onDone: (
       ask(
         api.POST("/api/v1/approvals/{id}/decision", {
           params: { path: { id: approval.id } },
-          body: { option, digest: approval.digest, ...(option === "deny" && reason.trim() ? { reason: reason.trim() } : {}) },
+          body: { option, ...(approval.digest ? { digest: approval.digest } : {}), ...(option === "deny" && reason.trim() ? { reason: reason.trim() } : {}) },
         }),
       ),
     onSuccess: () => onDone?.(),
@@ -55,7 +56,7 @@ function Answer({ approval, onDone, autoFocus }: { approval: Approval; onDone: (
   });
   return (
     <div className="answer">
-      <button type="button" className="primary" data-focus={autoFocus || undefined} disabled={decide.isPending || approval.shown?.complete === false} onClick={() => decide.mutate("allow")}>
+      <button type="button" className="primary" data-focus={autoFocus || undefined} disabled={decide.isPending || !approval.digest} onClick={() => decide.mutate("allow")}>
         {say("approval.once")}
       </button>
       <button type="button" disabled={decide.isPending} onClick={() => decide.mutate("deny")}>

@@ -10,18 +10,15 @@ export function RequestView({ approval }: { approval: Approval }) {
   const say = useSay();
   const { input, cwd } = approval.request;
   const { shown } = approval;
-  const text = shown?.text ?? input;
   const edit = useMemo(() => editOf(input ?? undefined), [input]);
   return (
     <div className="request">
-      {text && (
-        <pre className="code exact" tabIndex={0} aria-label={say("approval.input")}>
-          {exact(text)}
-        </pre>
-      )}
+      <pre className="code exact" tabIndex={0} aria-label={say("approval.input")}>
+        {exact(shown.text)}
+      </pre>
       {edit && <DiffLines lines={edit} />}
-      {shown?.description && <p className="quiet">{say("approval.description")}</p>}
-      {shown && !shown.complete && <p className="problem">{say("approval.incomplete")}</p>}
+      {shown.description && <p className="quiet">{say("approval.description")}</p>}
+      {!shown.complete && <p className="problem">{say("approval.incomplete")}</p>}
       <p className="quiet where">{say("approval.where", { cwd: exact(cwd) })}</p>
     </div>
   );

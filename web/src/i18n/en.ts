@@ -196,6 +196,7 @@ export const en = {
   "approval.input": "Exactly this",
   "approval.description": "The agent sent no more than this description.",
   "approval.incomplete": "Not all of it can be shown, so it can only be denied.",
+  "approval.not_asked": "The agent did it without waiting for an answer.",
   "approval.gone": "It was settled elsewhere.",
   "composer.placeholder": "What next?",
   "composer.placeholder.task": "Follow up…",

@@ -155,7 +155,7 @@ function useUnread(task: string, rows: Row[], opened: boolean) {
 function estimate(row: Row | undefined): number {
   switch (row?.entry?.type) {
     case "message":
-      return 40 + Math.min(row.entry.text.length, 4_000) / 3;
+      return 44 + Math.ceil(Math.min(row.entry.text.length, 4_000) / 90) * 23;
     case "user_message":
       return 90;
     case "tool_call":
