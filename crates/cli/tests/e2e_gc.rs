@@ -4,6 +4,8 @@ mod support;
 
 use serde_json::Value;
 use support::World;
+use throughline_api::client::Client;
+use throughline_api::diff::TurnDiff;
 
 /// Everything that may go goes at once.
 const AT_ONCE: &str = "[retention]\nkeeper_days = 0\ncheckpoint_days = 0\nblob_days = 0\narchived_days = 0\n";
@@ -20,6 +22,32 @@ fn seen(world: &World, key: &str) -> (Value, String) {
     (shown["entries"].clone(), world.ok(&["export", key]).stdout)
 }
 
+/// What each turn of a task changed, with the patches.
+fn diffs(world: &World, key: &str) -> Vec<TurnDiff> {
+    asked(async {
+        let client = Client::unix(world.home.join("tl.sock"));
+        let mut diffs = vec![];
+        for turn in client.turns(key).await.expect("turns").turns {
+            diffs.push(client.diff(key, Some(turn.id)).await.expect("a diff"));
+        }
+        diffs
+    })
+}
+
+/// The bytes that were attached to a task's first message; none if they are gone.
+fn attached(world: &World, key: &str) -> Option<Vec<u8>> {
+    let shown = world.json(&["show", key, "--limit", "1000"]);
+    let entries = shown["entries"].as_array().expect("a list");
+    let digest = entries.iter().find_map(|entry| entry["content"][1]["blob"]["sha256"].as_str());
+    let digest = digest.unwrap_or_else(|| panic!("no attachment in {shown:#}"));
+    let bytes = asked(async { Client::unix(world.home.join("tl.sock")).blob(digest).await });
+    bytes.ok().map(|bytes| bytes.to_vec())
+}
+
+fn asked<T>(ask: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(ask)
+}
+
 #[test]
 fn open_tasks_keep_everything_and_what_was_put_away_goes() {
     let world = World::with_settings(AT_ONCE);
@@ -31,7 +59,11 @@ fn open_tasks_keep_everything_and_what_was_put_away_goes() {
     std::fs::write(&note, "attached to what goes".repeat(50)).expect("written");
     world.ok(&["say", "--new", "write b.txt three", "--attach", note.to_str().expect("text")]);
     world.ok(&["say", "append b.txt four"]);
-    let before = seen(&world, "shop-1");
+    let left = world.home.join("keepers/left");
+    std::fs::create_dir_all(&left).expect("a folder");
+    std::fs::write(left.join("spool"), "last words").expect("written");
+    let before = (seen(&world, "shop-1"), diffs(&world, "shop-1"), attached(&world, "shop-1"));
+    assert_eq!(before.1.iter().map(|diff| diff.files.len()).collect::<Vec<_>>(), [1, 1], "{:#?}", before.1);
     let nothing = world.json(&["gc", "--dry-run"]);
     assert_eq!((freed(&nothing, "blobs").0, freed(&nothing, "checkpoints").0), (0, 0), "all is needed: {nothing:#}");
 
@@ -39,18 +71,39 @@ fn open_tasks_keep_everything_and_what_was_put_away_goes() {
     let planned = world.json(&["gc", "--dry-run"]);
     assert!(freed(&planned, "blobs").0 >= 1 && freed(&planned, "blobs").1 > 0, "{planned:#}");
     assert!(freed(&planned, "checkpoints").0 >= 1, "{planned:#}");
+    // The agent of what was put away is just being ended: what it leaves is its driver's to remove.
+    assert_eq!(freed(&planned, "keepers"), (1, 10), "{planned:#}");
     assert_eq!(world.json(&["gc", "--dry-run"]), planned, "looking changes nothing");
     let done = world.json(&["gc"]);
     assert_eq!(done["freed"], planned["freed"], "what was said is what went");
     let after = world.json(&["gc"]);
     assert_eq!((freed(&after, "blobs").0, freed(&after, "checkpoints").0), (0, 0), "it went: {after:#}");
 
-    assert_eq!(seen(&world, "shop-1"), before, "an open task shows what it showed");
+    let now = (seen(&world, "shop-1"), diffs(&world, "shop-1"), attached(&world, "shop-1"));
+    assert_eq!(now, before, "an open task shows what it showed");
+    assert_eq!(now.2, Some("attached to what stays".repeat(50).into_bytes()));
+    assert_eq!((attached(&world, "shop-2"), left.exists()), (None, false));
     assert_eq!(world.task("shop-2")["lifecycle"], "archived");
     assert!(!seen(&world, "shop-2").1.is_empty(), "its record stays");
     world.ok(&["down", "--all"]);
     let said = world.ok(&["say", "--task", "shop-1", "recall"]).stdout;
     assert!(said.contains("append a.txt two"), "it goes on with its context: {said}");
+}
+
+#[test]
+fn the_way_back_from_a_restore_stays() {
+    let world = World::with_settings(AT_ONCE);
+    let mine = world.project.join("mine.txt");
+    world.ok(&["say", "write a.txt one"]);
+    std::fs::write(&mine, "by hand").expect("written");
+    world.ok(&["restore", "shop-1", "--turn", "1"]);
+    assert!(!mine.exists(), "only the restore's own checkpoint has it now");
+    world.ok(&["say", "--new", "write b.txt two"]);
+    world.ok(&["say", "--task", "shop-2", "append b.txt three"]);
+    world.ok(&["close", "shop-2", "--archive"]);
+    assert!(freed(&world.json(&["gc"]), "checkpoints").0 >= 1, "something went");
+    world.ok(&["restore", "shop-1", "--undo"]);
+    assert_eq!(std::fs::read_to_string(&mine).expect("it is back"), "by hand");
 }
 
 #[test]

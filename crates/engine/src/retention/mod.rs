@@ -133,7 +133,8 @@ fn remove_keepers(ended: Vec<PathBuf>, survey: &Survey, mode: SweepMode) -> Swep
     let mut swept = Swept::default();
     for dir in ended {
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if survey.needs_keeper(&name) {
+        // What is gone by now was cleared away by whoever ended it.
+        if survey.needs_keeper(&name) || !dir.exists() {
             continue;
         }
         let bytes = size_of(&dir);

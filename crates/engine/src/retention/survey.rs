@@ -1,12 +1,14 @@
 //! One pass over the record: which blobs, checkpoints and processes it still needs.
 //!
-//! Names are found in the events' own text (`"sha256"`, `"oid"`), so that an event of any shape, also one that is newer
-//! than this file, keeps what it names.
+//! Blobs are found by their names in the events' own text (`"sha256"`), whatever the event's shape; an event itself says
+//! which trees it names ([`TaskEvent::trees`]). A keeper's folder is needed while its process should be there, and after
+//! that until its driver has cleared it away.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use throughline_model::conversation::ConversationEvent;
+use throughline_model::effect::Effect;
 use throughline_model::event::{Event, Recorded, Seq};
 use throughline_model::ids::{RuntimeSessionId, TaskId};
 use throughline_model::stream::StreamId;
@@ -18,6 +20,8 @@ use throughline_store::port::{Feed, Store, StoreError, TaskPlace, TaskQuery};
 use crate::config::{Retention, days};
 
 const PAGE: usize = 500;
+/// More effects than ever wait.
+const ALL: usize = 1 << 30;
 
 /// What the record needs.
 pub(super) struct Survey {
@@ -32,6 +36,8 @@ pub(super) struct Survey {
     pub(super) known_trees: BTreeSet<String>,
     /// Which process of a runtime session should be there.
     processes: HashMap<RuntimeSessionId, u64>,
+    /// Processes that a driver ends, or will: what they leave is the driver's.
+    ending: Vec<(RuntimeSessionId, u64)>,
 }
 
 impl Survey {
@@ -46,8 +52,16 @@ impl Survey {
             trees: BTreeSet::new(),
             known_trees: BTreeSet::new(),
             processes: HashMap::new(),
+            ending: vec![],
         };
         survey.read_on(store).await?;
+        // After the pass: the order to end a process was committed with the event that says so.
+        let waiting = store.due(Timestamp::from_millis(i64::MAX), ALL).await?.effects;
+        let ending = waiting.iter().filter_map(|pending| match &pending.effect {
+            Effect::StopRuntime { process } => Some((process.session, process.epoch)),
+            _ => None,
+        });
+        survey.ending = ending.collect();
         Ok(survey)
     }
 
@@ -65,9 +79,10 @@ impl Survey {
         }
     }
 
-    /// Whether a keeper's folder of this name belongs to a process that should be there.
+    /// Whether a keeper's folder of this name belongs to a process that should be there, or to its driver.
     pub(super) fn needs_keeper(&self, name: &str) -> bool {
-        self.processes.iter().any(|(session, epoch)| name == format!("{session}-{epoch}"))
+        let mut needed = self.processes.iter().chain(self.ending.iter().map(|(session, epoch)| (session, epoch)));
+        needed.any(|(session, epoch)| name == format!("{session}-{epoch}"))
     }
 
     fn take(&mut self, recorded: &Recorded) -> Result<(), StoreError> {
@@ -79,11 +94,10 @@ impl Survey {
         if blobs_stay {
             self.blobs.extend(named(&text, "\"sha256\":\"").map(str::to_owned));
         }
-        for tree in named(&text, "\"oid\":\"").filter(|oid| is_oid(oid)) {
-            self.known_trees.insert(tree.to_owned());
-            if trees_stay {
-                self.trees.insert(tree.to_owned());
-            }
+        if let Event::Task(event) = &recorded.event {
+            let trees = event.trees().into_iter().map(str::to_owned);
+            self.known_trees.extend(trees.clone());
+            self.trees.extend(trees.filter(|_| trees_stay));
         }
         Ok(())
     }
@@ -134,11 +148,6 @@ fn task_of(recorded: &Recorded) -> Option<TaskId> {
 /// What follows these words in a text, up to the next quote.
 fn named<'a>(text: &'a str, words: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(words).skip(1).filter_map(|rest| rest.split('"').next())
-}
-
-/// What people wrote may look like a tree's name; what does not is none.
-fn is_oid(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 async fn tasks(store: &dyn Store) -> Result<Vec<TaskRow>, StoreError> {
