@@ -62,7 +62,12 @@ impl BareBatch {
         Ok(BareBatch {
             at: batch.at.millis(),
             appends: appends.collect::<Result<_>>()?,
-            rows: batch.rows.iter().map(bare_row).collect::<Result<_>>()?,
+            rows: batch
+                .rows
+                .iter()
+                .filter(|row| !matches!(row, Row::Addressed(_)))
+                .map(bare_row)
+                .collect::<Result<_>>()?,
             effects: effects.collect::<Result<_>>()?,
             settled: batch.settled.clone(),
             inbox: batch.inbox.clone(),
@@ -87,7 +92,9 @@ fn bare_row(row: &Row) -> Result<BareRow> {
         Row::InputMoved(moved) => {
             BareRow::InputMoved { id: bytes(moved.id.uuid()), turn: moved.turn.map(|turn| bytes(turn.uuid())) }
         }
-        Row::Project(_) | Row::Approval(_) | Row::Delivery(_) => bail!("no benchmark writes such a row"),
+        Row::Project(_) | Row::Approval(_) | Row::Delivery(_) | Row::Addressed(_) => {
+            bail!("no benchmark writes such a row")
+        }
     })
 }
 

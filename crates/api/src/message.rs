@@ -17,7 +17,7 @@ pub struct SendMessage {
     /// A shorthand for one block of text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The key or id of the task that it replies to.
+    /// What it replies to: the key or id of a task, or the id of a request for approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
     /// Where it goes, as the person states it. What is stated is never overruled.
@@ -47,6 +47,57 @@ pub struct Override {
     /// In this project: its id or name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+}
+
+/// What a message was meant for: a task, or a new one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Correct {
+    /// For this task: its key or id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// For a new task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new: bool,
+    /// For what it would have meant next: the likeliest other reading.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undo: bool,
+    /// Stop the turn that works on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupt: bool,
+}
+
+/// A message to think about, without saying it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explain {
+    /// The words.
+    pub text: String,
+    /// Where it would be said: a UUID, or a name of your own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// The project of a new task: its id or name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// What it would reply to: the key or id of a task, or the id of a request for approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+}
+
+/// What would be made of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Explained {
+    /// What would be done, and why.
+    pub decision: Decision,
+    /// The task that it would be about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskRef>,
+    /// What that task is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What Throughline itself would say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Reply>,
 }
 
 /// What became of a message. It is durable when this arrives.
@@ -119,6 +170,9 @@ pub enum Action {
         /// The task that was meant; a new one if none is named.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<Uuid>,
+        /// Whether a turn that runs is stopped for it.
+        #[serde(default)]
+        interrupt: bool,
     },
     /// Say yes or no: `POST /approvals/{approval}/decision`.
     Decide {

@@ -118,6 +118,21 @@ pub enum EntryBody {
         /// Which.
         input: Uuid,
     },
+    /// A message was meant for another task, and went there.
+    InputMovedOut {
+        /// Which.
+        input: Uuid,
+        /// To which task.
+        to: Uuid,
+    },
+    /// A message was meant for this task, and came here.
+    InputMovedIn {
+        /// Which.
+        input: Uuid,
+        /// From which task, if one had it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Uuid>,
+    },
     /// The agent spoke.
     Message(AgentMessage),
     /// The agent thought aloud.

@@ -1,6 +1,6 @@
 //! What was made of a message, in one line: `→ continues *Fix routing* (shop-12) with demo`.
 
-use throughline_api::message::{Decision, SentMessage};
+use throughline_api::message::{Action, Decision, SentMessage};
 use throughline_api::task::{Execution, Task};
 
 use crate::output::{Output, Style};
@@ -22,6 +22,19 @@ pub(crate) fn line(output: Output, sent: &SentMessage, task: &Task) -> String {
             let role = target.role.map_or("editor", |role| role.word());
             format!("→ adds {agent} as {role} to {named}")
         }
+        "switch_agent" => {
+            let with = target.agent.as_deref().or(target.model.as_deref()).unwrap_or_default();
+            format!("→ {named} goes on with {}", safe_line(with))
+        }
+        "correct" => format!("→ moves the message before to {named}"),
+        "fresh_session" => format!("→ a fresh session for {named}"),
+        "retry" => format!("→ runs the last turn of {named} again"),
+        "status" => format!("→ how {named} stands, from the record"),
+        "approve" => format!("→ approves what {named} asks"),
+        "deny" => format!("→ denies what {named} asks"),
+        "cancel" => format!("→ stops {named}"),
+        "close" => format!("→ closes {named}"),
+        "focus" => format!("→ turns to {named}"),
         other => format!("→ {}: {named}", safe_line(&other.replace('_', " "))),
     };
     let mut text = output.paint(Style::Accent, &text) + "\n";
@@ -32,10 +45,57 @@ pub(crate) fn line(output: Output, sent: &SentMessage, task: &Task) -> String {
     text
 }
 
-/// The decision on a message that went to no task.
-pub(crate) fn bare(decision: &Decision) -> String {
-    let why = decision.evidence.first().map_or("", String::as_str);
-    format!("→ {}: {}", decision.aim.intent.replace('_', " "), safe_line(why))
+/// The decision on a message that went to no task; with its newline.
+pub(crate) fn bare(output: Output, decision: &Decision) -> String {
+    let text = match decision.aim.intent.as_str() {
+        "status" => "→ how everything stands, from the record",
+        "cancel" => "→ stops everything",
+        "clarify" => "→ asks back",
+        "ack" => "→ nothing to do",
+        "help" => "→ how to use this",
+        other => &format!("→ {}", safe_line(&other.replace('_', " "))),
+    };
+    output.paint(Style::Accent, text) + "\n"
+}
+
+/// What Throughline itself says, with numbered choices and how to take them from a shell.
+pub(crate) fn reply(sent: &SentMessage) -> String {
+    let Some(reply) = &sent.reply else { return String::new() };
+    // What was made of the message is told by the line above.
+    let said = reply.text.lines().filter(|line| !line.starts_with('→'));
+    let mut text: String = said.map(|line| safe_line(line) + "\n").collect();
+    if sent.decision.aim.intent == "new_task" {
+        text.push_str("  not a new task? `tl undo`\n");
+        return text;
+    }
+    let taken = reply.choices.iter().filter_map(|choice| Some((choice, how(&choice.action)?)));
+    for (number, (choice, how)) in taken.enumerate() {
+        text.push_str(&format!("  {}. {}: {how}\n", number + 1, safe_line(&choice.label)));
+    }
+    text
+}
+
+/// The command that takes a choice; what a task's buttons do has commands of its own.
+fn how(action: &Action) -> Option<String> {
+    match action {
+        Action::Correct { decision, task, interrupt } => {
+            let target = task.map_or("--new".to_owned(), |task| format!("--task {task}"));
+            let consent = if *interrupt { " --interrupt" } else { "" };
+            Some(format!("tl correct --decision {decision} {target}{consent}"))
+        }
+        Action::Decide { approval, option, .. } if option == "allow" => Some(format!("tl approve {approval}")),
+        Action::Decide { approval, .. } => Some(format!("tl deny {approval}")),
+        _ => None,
+    }
+}
+
+/// Whether an agent is to do something about it, so that there is a turn to follow.
+pub(crate) fn wakes_agent(decision: &Decision) -> bool {
+    match decision.aim.intent.as_str() {
+        "continue" | "answer" | "new_task" | "add_execution" | "retry" | "correct" => true,
+        "switch_agent" => decision.aim.target.agent.is_some(),
+        _ => false,
+    }
 }
 
 /// The execution that has the message, or will have it.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use throughline_api::approval::{Approval, DecideApproval};
 use throughline_api::event::{Frame, LiveText};
-use throughline_api::task::{TaskRef, TurnEnd, TurnOutcome};
+use throughline_api::task::{Execution, Task, TaskRef, TurnEnd, TurnOutcome};
 use throughline_api::timeline::{EntryBody, TimelineEntry};
 use throughline_model::present::Locale;
 use tokio::time::Instant;
@@ -42,6 +42,25 @@ pub(crate) struct Aim {
     pub(crate) turn: Option<Uuid>,
     /// Follow the stream from here.
     pub(crate) after: String,
+}
+
+impl Aim {
+    /// The turn that a task was asked for last, of this execution or of the primary one; the last that ended if it
+    /// was that quick.
+    pub(crate) fn newest(task: &Task, execution: Option<Uuid>, after: String) -> Outcome<Self> {
+        let meant = |known: &&Execution| execution.map_or(known.primary, |id| known.id == id);
+        let execution = task.executions.iter().find(meant);
+        let requested = execution.and_then(|execution| {
+            let active = execution.active_turn.as_ref().map(|turn| (turn.input, Some(turn.id)));
+            let queued = execution.queue.first().map(|queued| (queued.input, None));
+            active.or(queued).or_else(|| execution.last_turn.as_ref().map(|turn| (turn.input, Some(turn.id))))
+        });
+        let key = task.summary.key.clone();
+        let (input, turn) = requested.ok_or_else(|| {
+            Failure::new("internal", "the turn that was asked for is not there").hint(format!("tl show {key}"))
+        })?;
+        Ok(Self { task: TaskRef { id: task.summary.id, key }, input, turn, after })
+    }
 }
 
 /// What the next step is after a frame.
@@ -158,6 +177,10 @@ impl<'a> Following<'a> {
             }
             EntryBody::InputWithdrawn { input } if *input == self.aim.input => {
                 output.line("the message was taken back")?;
+                return Ok(Next::Stop);
+            }
+            EntryBody::InputMovedOut { input, .. } if *input == self.aim.input => {
+                output.line("the message was moved to another task")?;
                 return Ok(Next::Stop);
             }
             EntryBody::Approval { approval } if Some(approval.turn) == self.aim.turn => {

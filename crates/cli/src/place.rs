@@ -7,7 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use throughline_api::client::Client;
-use throughline_api::project::{AddProject, Project};
+use throughline_api::project::{AddProject, Channel, OpenConversation, Project};
+use throughline_model::ids::{ConversationId, Id as _};
+use uuid::Uuid;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
@@ -101,6 +103,32 @@ fn innermost(projects: Vec<Project>, folder: &Path) -> Option<Project> {
 fn repository_root(folder: &Path) -> PathBuf {
     let repository = folder.ancestors().find(|above| above.join(".git").exists());
     repository.unwrap_or(folder).to_owned()
+}
+
+/// Whether a conversation is named by its id.
+pub(crate) fn is_id(name: &str) -> bool {
+    name.parse::<Uuid>().is_ok()
+}
+
+/// The terminal's own conversation for the project, or the one that was named.
+pub(crate) async fn conversation(client: &Client, name: Option<&str>, project: Option<&Project>) -> Outcome<Uuid> {
+    let open =
+        OpenConversation { channel: Channel::Cli, project: project.map(|project| project.id.to_string()), root: None };
+    let named = name.map(|name| match name.parse() {
+        Ok(id) => id,
+        Err(_) => {
+            let parent = project.map_or(Uuid::nil(), |project| project.id);
+            ConversationId::derive(parent, &format!("terminal:{name}")).uuid()
+        }
+    });
+    let opened = match named {
+        Some(id) => client.put_conversation(id, &open).await?,
+        None => {
+            let root = project.map(|project| project.root.clone());
+            client.open_conversation(&OpenConversation { root, ..open }).await?
+        }
+    };
+    Ok(opened.id)
 }
 
 #[cfg(test)]

@@ -136,6 +136,8 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         EntryBody::NotePinned { text, .. } => locale.note_pinned(safe(text)),
         EntryBody::UserMessage(message) => user_message(output, locale, message),
         EntryBody::InputWithdrawn { .. } => faint(locale.taken_back()),
+        EntryBody::InputMovedOut { .. } => faint(locale.moved_out()),
+        EntryBody::InputMovedIn { .. } => faint(locale.moved_in()),
         EntryBody::Thought { text, .. } => faint(locale.thinks(safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, locale, call),
         EntryBody::Approval { approval } => approval_view::request(output, approval),

@@ -35,6 +35,8 @@ fn a_native_session_goes_on_here() {
 
 stories!(CLAUDE =>
     a_follow_up_has_the_context,
+    the_work_is_remembered_elsewhere,
+    a_yes_in_a_chat_runs_the_command,
     a_yes_runs_the_command,
     a_no_keeps_it_from_running,
     a_cancel_stops_the_stream,

@@ -185,7 +185,7 @@ fn notes_are_pinned_and_attachments_go_along() {
 fn conversations_of_other_names_have_their_own_focus() {
     let world = World::new();
     world.ok(&["say", "say here"]);
-    let said = world.ok(&["say", "--conversation", "desk", "say there"]);
+    let said = world.ok(&["say", "--conversation", "desk", "--new", "say there"]);
     assert!(said.stdout.contains("→ new task shop-2"), "{said}");
     let said = world.ok(&["say", "--conversation", "desk", "recall"]);
     assert!(said.stdout.contains("→ continues *say there* (shop-2)"), "{said}");

@@ -23,6 +23,8 @@ fn every_command_explains_itself() {
         "approve",
         "deny",
         "cancel",
+        "correct",
+        "undo",
         "retry",
         "close",
         "reopen",

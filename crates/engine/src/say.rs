@@ -1,17 +1,20 @@
 //! Saying something: build what the router looks at, route, and commit input, decision and all that follows.
 
-use std::sync::Arc;
-
+use throughline_model::answer;
 use throughline_model::command::Command;
 use throughline_model::content::{ContentBlock, Text, one_line, plain_text};
-use throughline_model::conversation::{Birth, Conversation, ConversationCommand, Received};
-use throughline_model::ids::{ConversationId, InputId, Mint, PersonId, ProjectId, TaskId};
+use throughline_model::context::{ReplyTo, Surroundings};
+use throughline_model::conversation::{Birth, Channel, Conversation, ConversationCommand, Received};
+use throughline_model::ids::{ConversationId, DecisionId, InputId, Mint, PersonId, ProjectId, TaskId};
 use throughline_model::input::Urgency;
+use throughline_model::present::Locale;
 use throughline_model::project::Project;
 use throughline_model::rejection::Rejection;
+use throughline_model::reply::Reply;
 use throughline_model::route::{Intent, KnownExecution, RouteContext, RouteDecision, Stated, route};
+use throughline_model::state::State;
 use throughline_model::stream::StreamId;
-use throughline_model::task::{Task, TaskSeed};
+use throughline_model::task::TaskSeed;
 use throughline_model::view::{InputRow, TaskRow};
 use throughline_store::port::{Answer, Ask, InboxEntry, Lookup};
 
@@ -39,8 +42,8 @@ pub struct Message {
     pub content: Vec<ContentBlock>,
     /// What they state about where it goes.
     pub stated: Stated,
-    /// The task that it replies to.
-    pub reply_to: Option<TaskId>,
+    /// What it replies to.
+    pub reply_to: Option<ReplyTo>,
     /// The project of a new task; the conversation's if none is named.
     pub project: Option<ProjectId>,
     /// Where it goes in the queue.
@@ -69,6 +72,38 @@ pub struct Said {
     pub repeated: bool,
 }
 
+/// A message with what was made of it, and what it changes about the one before.
+struct Taken {
+    received: Received,
+    correction: Option<Command>,
+}
+
+/// A message to think about.
+#[derive(Clone, Debug)]
+pub struct Explain {
+    /// Who would say it.
+    pub person: PersonId,
+    /// Where; it need not be open.
+    pub conversation: ConversationId,
+    /// The project of a new task; the conversation's if none is named.
+    pub project: Option<ProjectId>,
+    /// What it would reply to.
+    pub reply_to: Option<ReplyTo>,
+    /// The words.
+    pub text: String,
+}
+
+/// What would be made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// What would be done, and why.
+    pub decision: RouteDecision,
+    /// The task that it would be about.
+    pub task: Option<TaskRow>,
+    /// What would be said to it.
+    pub reply: Option<Reply>,
+}
+
 impl Engine {
     /// Takes a message in. When this answers, the message is durable, and so is what was made of it.
     ///
@@ -90,7 +125,7 @@ impl Engine {
         let mut mint = self.inner.core.clock.now().mint();
         let input: InputId = mint.id();
         tracing::Span::current().record("trace", tracing::field::display(input));
-        let received = self.receive(&message, input, &mut mint).await?;
+        let Taken { received, correction } = self.receive(&message, input, &mut mint).await?;
         if let Some(task) = received.task() {
             self.open_imported(task).await?;
         }
@@ -100,9 +135,18 @@ impl Engine {
             input,
         });
         let digest = inbox.as_ref().map(|entry| entry.digest.clone()).unwrap_or_default();
-        let command = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
-        let request = Request { inbox, ..Request::of(StreamId::Conversation(message.conversation), command) };
-        match self.inner.core.execute(request).await {
+        let request = |received: Received, correction: Option<Command>| {
+            let receive = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
+            let to = StreamId::Conversation(message.conversation);
+            let commands = [receive].into_iter().chain(correction).map(|command| (to, command)).collect();
+            Request { inbox: inbox.clone(), commands, ..Request::default() }
+        };
+        let mut done = self.inner.core.execute(request(received.clone(), correction)).await;
+        if let Err(ExecuteError::Engine(EngineError::Rejected(Rejection::NeedsConsent))) = &done {
+            let locale = self.locale(message.person).await?;
+            done = self.inner.core.execute(request(answer::consent(locale, received), None)).await;
+        }
+        match done {
             Ok(_) => {
                 metrics::counter!("throughline_inputs_total").increment(1);
                 self.said(input, false).await
@@ -112,55 +156,100 @@ impl Engine {
         }
     }
 
-    async fn receive(&self, message: &Message, input: InputId, mint: &mut Mint) -> Result<Received, EngineError> {
+    /// What would be made of a message, and what would be said to it. Nothing happens.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn explain(&self, question: Explain) -> Result<Explained, EngineError> {
+        let Explain { person, conversation, project, reply_to, text } = question;
+        let state = self.state(StreamId::Conversation(conversation)).await?;
+        let blank = Conversation::new(conversation, Channel::Api, person, project);
+        let known = state.conversation().unwrap_or(&blank);
+        let around = self.surroundings(person, known, project.or(known.project), reply_to, &text).await?;
+        let decision = around.route(self.inner.core.clock.now().mint().id(), &text);
+        let reply = self.reply(person, &decision, &around).await?;
+        let task = decision.intent.task().and_then(|task| around.task(task).cloned());
+        Ok(Explained { decision, task, reply })
+    }
+
+    async fn receive(&self, message: &Message, input: InputId, mint: &mut Mint) -> Result<Taken, EngineError> {
         let state = self.state(StreamId::Conversation(message.conversation)).await?;
         let conversation = state.conversation().ok_or(Rejection::NotFound { what: "conversation" })?;
         let mut stated = message.stated.clone();
         if let Some(agent) = &stated.agent {
             stated.agent = Some(self.agent_name(agent)?);
         }
+        let words = plain_text(&message.content);
         let project = message.project.or(conversation.project);
-        let (context, target) = self.context(message, conversation, project, &stated).await?;
-        let decision = route(mint.id(), &context, &stated);
-        let project = match (&decision.intent, &target) {
-            (Intent::NewTask { .. }, _) | (_, None) => {
-                Some(self.project(project.ok_or(EngineError::NoProject)?).await?)
-            }
-            (_, Some(task)) => Some(self.project(task.project).await?),
+        let around = self.surroundings(message.person, conversation, project, message.reply_to, &words).await?;
+        let amended = match stated.any() || message.reply_to.is_some() {
+            true => None,
+            false => self.amended(message, &around, &words).await?,
         };
-        if project.as_ref().is_some_and(|project| !project.members.contains(&message.person)) {
-            return Err(Rejection::Forbidden.into());
-        }
+        let correction = match amended {
+            Some((row, meant)) => self.correction(&row, meant, false).await?.map(|(_, command)| (row, meant, command)),
+            None => None,
+        };
+        let decision = match (stated.any(), &correction) {
+            (true, _) => self.stated(mint.id(), &around, &stated).await?,
+            (false, Some((row, meant, _))) => meant.decision(mint.id(), row.decision_id(), around.focus()),
+            (false, None) => around.route(mint.id(), &words),
+        };
+        let project = self.place_of(message.person, &decision, &around).await?;
         let birth = match &decision.intent {
             Intent::Fork { task, agent } => {
-                let title = Some(plain_text(&message.content));
                 let (person, source, agent) = (message.person, *task, agent.clone());
-                let wish = ForkWish { person, source, turn: None, agent, title };
+                let wish = ForkWish { person, source, turn: None, agent, title: Some(words.clone()) };
                 let (task, seed, fork) = self.fork_birth(&wish, mint).await?;
                 Some(Birth::Fork { task, seed, fork })
             }
-            _ => self.birth(message, &decision, project.as_ref(), &stated, mint),
+            _ => birth(&words, &decision, project.as_ref(), &stated, mint),
         };
-        Ok(Received {
+        let reply = self.reply(message.person, &decision, &around).await?;
+        let received = Received {
             input,
             person: message.person,
             content: message.content.clone(),
             decision,
             birth,
             urgency: message.urgency,
-            reply: None,
+            reply,
+        };
+        Ok(Taken { received, correction: correction.map(|(_, _, command)| command) })
+    }
+
+    /// What is said to a message, in the person's language: of one task, what its record says.
+    async fn reply(
+        &self,
+        person: PersonId,
+        decision: &RouteDecision,
+        around: &Surroundings,
+    ) -> Result<Option<Reply>, EngineError> {
+        let locale = self.locale(person).await?;
+        match decision.intent {
+            Intent::Status { task: Some(task) } => self.standing(locale, Some(task)).await.map(Some),
+            _ => Ok(answer::reply(locale, person, decision, around)),
+        }
+    }
+
+    /// The language that a person is spoken to in.
+    async fn locale(&self, person: PersonId) -> Result<Locale, EngineError> {
+        let state = self.state(StreamId::Person(person)).await?;
+        Ok(match &*state {
+            State::Person(Some(person)) => Locale::of(&person.locale),
+            _ => Locale::default(),
         })
     }
 
-    async fn context(
+    /// What a person states goes before everything that could be guessed.
+    async fn stated(
         &self,
-        message: &Message,
-        conversation: &Conversation,
-        project: Option<ProjectId>,
+        id: DecisionId,
+        around: &Surroundings,
         stated: &Stated,
-    ) -> Result<(RouteContext, Option<Arc<Task>>), EngineError> {
-        let focus = conversation.focus.get(&message.person).copied();
-        let task = match stated.task.or(message.reply_to).or(focus) {
+    ) -> Result<RouteDecision, EngineError> {
+        let focus = around.focus();
+        let task = match stated.task.or(around.replied()).or(focus.map(|focus| focus.task)) {
             Some(task) => self.task(task).await?,
             None => None,
         };
@@ -170,38 +259,39 @@ impl Engine {
         let live = task.iter().flat_map(|task| &task.executions).filter(|execution| execution.ended.is_none());
         let executions =
             live.map(|known| KnownExecution { id: known.id, agent: known.agent.clone(), role: known.role }).collect();
-        let project = project.or_else(|| task.as_ref().map(|task| task.project)).ok_or(EngineError::NoProject)?;
-        Ok((RouteContext { project, focus, reply_to: message.reply_to, executions }, task))
+        let project =
+            around.project.or_else(|| task.as_ref().map(|task| task.project)).ok_or(EngineError::NoProject)?;
+        Ok(route(id, &RouteContext { project, focus, reply_to: around.replied(), executions }, stated))
     }
 
-    fn birth(
+    /// The project that a decision is about, for someone who may act there.
+    async fn place_of(
         &self,
-        message: &Message,
+        person: PersonId,
         decision: &RouteDecision,
-        project: Option<&Project>,
-        stated: &Stated,
-        mint: &mut Mint,
-    ) -> Option<Birth> {
-        match (&decision.intent, project) {
-            (Intent::NewTask { agent, .. }, Some(project)) => {
-                let words = plain_text(&message.content);
-                let seed = TaskSeed {
-                    project: project.id,
-                    title: one_line(&words, TITLE_CHARS),
-                    goal: words.chars().take(GOAL_CHARS).collect(),
-                    root: project.roots.first().cloned().unwrap_or_default(),
-                    execution: mint.id(),
-                    agent: agent.clone().unwrap_or_else(|| project.default_agent.clone()),
-                    role: stated.role.unwrap_or_default(),
-                };
-                Some(Birth::Task { task: mint.id(), seed })
-            }
-            (Intent::AddExecution { .. }, _) => Some(Birth::Execution { execution: mint.id() }),
-            _ => None,
+        around: &Surroundings,
+    ) -> Result<Option<Project>, EngineError> {
+        let task = match decision.intent.task() {
+            Some(task) => self.task(task).await?,
+            None => None,
+        };
+        let project = match (&decision.intent, task) {
+            (Intent::NewTask { project, .. }, _) => Some(*project),
+            (_, Some(task)) => Some(task.project),
+            (_, None) => None,
+        };
+        if project.or(around.project).is_none() {
+            return Err(EngineError::NoProject);
         }
+        let Some(project) = project else { return Ok(None) };
+        let project = self.project(project).await?;
+        if !project.members.contains(&person) {
+            return Err(Rejection::Forbidden.into());
+        }
+        Ok(Some(project))
     }
 
-    async fn project(&self, project: ProjectId) -> Result<Project, EngineError> {
+    pub(crate) async fn project(&self, project: ProjectId) -> Result<Project, EngineError> {
         let state = self.state(StreamId::Project(project)).await?;
         Ok(state.project().cloned().ok_or(Rejection::NotFound { what: "project" })?)
     }
@@ -214,16 +304,28 @@ impl Engine {
         self.said(entry.input, true).await
     }
 
-    async fn said(&self, input: InputId, repeated: bool) -> Result<Said, EngineError> {
-        let input = self.store().input(Lookup::Input(input)).await?.ok_or(Rejection::NotFound { what: "input" })?;
-        let task = match input.task {
-            Some(task) => match self.store().ask(Ask::Task(task)).await? {
-                Answer::Task(task) => task.map(|task| *task),
-                _ => None,
-            },
-            None => None,
+    pub(crate) async fn said(&self, input: InputId, repeated: bool) -> Result<Said, EngineError> {
+        let mut input = self.store().input(Lookup::Input(input)).await?.ok_or(Rejection::NotFound { what: "input" })?;
+        // A correction is about the message that it moved.
+        let moved = match input.decision.intent {
+            Intent::Correct { decision, .. } => self.store().input(Lookup::Decision(decision)).await?,
+            _ => None,
         };
+        let task = self.row_of(moved.map_or(input.task, |moved| moved.task)).await?;
+        if let (None, Some(task)) = (&input.reply, &task) {
+            let focus = self.row_of(input.decision.focus.map(|focus| focus.task)).await?;
+            let locale = self.locale(input.person).await?;
+            input.reply = answer::announcement(locale, &input.decision, task, focus);
+        }
         Ok(Said { input, task, repeated })
+    }
+
+    async fn row_of(&self, task: Option<TaskId>) -> Result<Option<TaskRow>, EngineError> {
+        let Some(task) = task else { return Ok(None) };
+        match self.store().ask(Ask::Task(task)).await? {
+            Answer::Task(task) => Ok(task.map(|task| *task)),
+            _ => Ok(None),
+        }
     }
 
     async fn check_blobs(&self, content: &[ContentBlock]) -> Result<(), EngineError> {
@@ -238,6 +340,34 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+/// What a decision gives birth to, with ids that it can be known by.
+pub(crate) fn birth(
+    words: &str,
+    decision: &RouteDecision,
+    project: Option<&Project>,
+    stated: &Stated,
+    mint: &mut Mint,
+) -> Option<Birth> {
+    match (&decision.intent, project) {
+        (Intent::NewTask { agent, .. }, Some(project)) => {
+            let seed = TaskSeed {
+                project: project.id,
+                title: one_line(words, TITLE_CHARS),
+                goal: words.chars().take(GOAL_CHARS).collect(),
+                root: project.roots.first().cloned().unwrap_or_default(),
+                execution: mint.id(),
+                agent: agent.clone().unwrap_or_else(|| project.default_agent.clone()),
+                role: stated.role.unwrap_or_default(),
+            };
+            Some(Birth::Task { task: mint.id(), seed })
+        }
+        (Intent::AddExecution { .. } | Intent::SwitchAgent { .. }, _) => {
+            Some(Birth::Execution { execution: mint.id() })
+        }
+        _ => None,
     }
 }
 

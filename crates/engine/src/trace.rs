@@ -74,6 +74,11 @@ impl Traces {
                     info!(parent: &span, outcome = outcome.word(), "delivered");
                 }
             }
+            ConversationEvent::InputCorrected(correction) => {
+                let span = info_span!("work", trace = %correction.input, turn = field::Empty, outcome = field::Empty);
+                info!(parent: &span, "corrected");
+                self.inputs.put(correction.input, Followed { span, since: at });
+            }
             ConversationEvent::ConversationOpened { .. } | ConversationEvent::FocusMoved { .. } => {}
         }
     }

@@ -8,16 +8,18 @@ use std::collections::BTreeMap;
 
 use crate::approval::{Decision, Source, Verdict};
 use crate::command::Command;
-use crate::content::ContentBlock;
+use crate::content::{ContentBlock, plain_text};
+use crate::correction::Correction;
 use crate::delivery::{Delivery, DeliveryOutcome};
 use crate::effect::Effect;
 use crate::execution::Role;
-use crate::ids::{ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId};
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId};
 use crate::input::{QueuedInput, Urgency};
 use crate::project::ProjectCommand;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::route::{Intent, RouteDecision};
+use crate::router;
 use crate::stream::StreamId;
 use crate::task::{ForkSeed, TaskCommand, TaskSeed};
 use crate::time::Timestamp;
@@ -46,6 +48,19 @@ impl Channel {
     pub fn pushes(self) -> bool {
         matches!(self, Channel::Telegram | Channel::Feishu)
     }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Channel::Web => "web",
+            Channel::Cli => "cli",
+            Channel::Ide => "ide",
+            Channel::Api => "api",
+            Channel::Telegram => "telegram",
+            Channel::Feishu => "feishu",
+        }
+    }
 }
 
 /// A conversation's state.
@@ -63,6 +78,14 @@ pub struct Conversation {
     pub focus: BTreeMap<PersonId, TaskId>,
     /// What is on its way out.
     pub outbound: Vec<Delivery>,
+}
+
+impl Conversation {
+    /// One in which nothing was said yet.
+    #[must_use]
+    pub fn new(id: ConversationId, channel: Channel, person: PersonId, project: Option<ProjectId>) -> Self {
+        Conversation { id, channel, person, project, focus: BTreeMap::new(), outbound: vec![] }
+    }
 }
 
 /// A message together with what was made of it.
@@ -131,6 +154,8 @@ pub enum ConversationCommand {
     },
     /// Take a message.
     Receive(Box<Received>),
+    /// Move a message to where it was meant.
+    Correct(Box<Correction>),
     /// Turn to another task.
     Focus {
         /// Who.
@@ -170,6 +195,8 @@ pub enum ConversationEvent {
     },
     /// A message came in, and this was made of it.
     InputReceived(Box<Received>),
+    /// A message was meant otherwise.
+    InputCorrected(Box<Correction>),
     /// The focus moved.
     FocusMoved {
         /// Whose.
@@ -201,6 +228,7 @@ pub(crate) fn decide(
                 Ok(vec![ConversationEvent::ConversationOpened { conversation, channel, person, project }])
             }
             ConversationCommand::Receive(_)
+            | ConversationCommand::Correct(_)
             | ConversationCommand::Focus { .. }
             | ConversationCommand::Deliver { .. }
             | ConversationCommand::SettleDelivery { .. } => Err(Rejection::NotFound { what: "conversation" }),
@@ -209,6 +237,7 @@ pub(crate) fn decide(
     match command {
         ConversationCommand::Open { .. } => Ok(vec![]),
         ConversationCommand::Receive(received) => receive(state, *received),
+        ConversationCommand::Correct(correction) => Ok(correct(state, *correction)),
         ConversationCommand::Focus { person, task } => Ok(moved(state, person, task).into_iter().collect()),
         // Who reads the stream has it already.
         ConversationCommand::Deliver { .. } if !state.channel.pushes() => Ok(vec![]),
@@ -236,54 +265,31 @@ fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationE
         return Err(Rejection::NotAvailable { what: "forking from here" });
     }
     let person = received.person;
-    let target = focus_after(&received);
+    let target = received.addressed();
     let mut events = vec![ConversationEvent::InputReceived(Box::new(received))];
     events.extend(target.and_then(|task| moved(state, person, task)));
     Ok(events)
+}
+
+fn correct(state: &Conversation, correction: Correction) -> Vec<ConversationEvent> {
+    let person = correction.person;
+    let target = correction.task();
+    if target == correction.from {
+        return vec![];
+    }
+    let mut events = vec![ConversationEvent::InputCorrected(Box::new(correction))];
+    events.extend(target.and_then(|task| moved(state, person, task)));
+    events
 }
 
 fn moved(state: &Conversation, person: PersonId, task: TaskId) -> Option<ConversationEvent> {
     (state.focus.get(&person) != Some(&task)).then_some(ConversationEvent::FocusMoved { person, task })
 }
 
-/// Focus moves on a new task, on `focus` and on an input addressed to another task; never on status, approval,
-/// denial or thanks (DESIGN §3.8).
-fn focus_after(received: &Received) -> Option<TaskId> {
-    match &received.decision.intent {
-        Intent::NewTask { .. } => match &received.birth {
-            Some(Birth::Task { task, .. } | Birth::Fork { task, .. }) => Some(*task),
-            Some(Birth::Execution { .. }) | None => None,
-        },
-        Intent::Fork { .. } => received.task(),
-        Intent::Continue { task, .. }
-        | Intent::Answer { task, .. }
-        | Intent::AddExecution { task, .. }
-        | Intent::SwitchAgent { task, .. }
-        | Intent::FreshSession { task }
-        | Intent::Retry { task, .. }
-        | Intent::Focus { task } => Some(*task),
-        Intent::Status { .. }
-        | Intent::Approve { .. }
-        | Intent::Deny { .. }
-        | Intent::Cancel { .. }
-        | Intent::Close { .. }
-        | Intent::Clarify { .. }
-        | Intent::Ack
-        | Intent::Help => None,
-    }
-}
-
 pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent) {
     match (state.as_mut(), event) {
         (_, ConversationEvent::ConversationOpened { conversation, channel, person, project }) => {
-            *state = Some(Conversation {
-                id: *conversation,
-                channel: *channel,
-                person: *person,
-                project: *project,
-                focus: BTreeMap::new(),
-                outbound: vec![],
-            });
+            *state = Some(Conversation::new(*conversation, *channel, *person, *project));
         }
         (Some(state), ConversationEvent::FocusMoved { person, task }) => {
             state.focus.insert(*person, *task);
@@ -292,13 +298,14 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
         (Some(state), ConversationEvent::DeliverySettled { delivery, .. }) => {
             state.outbound.retain(|known| known.id != *delivery)
         }
-        (Some(_), ConversationEvent::InputReceived(_)) => {}
+        (Some(_), ConversationEvent::InputReceived(_) | ConversationEvent::InputCorrected(_)) => {}
         (
             None,
             ConversationEvent::FocusMoved { .. }
             | ConversationEvent::DeliveryQueued { .. }
             | ConversationEvent::DeliverySettled { .. }
-            | ConversationEvent::InputReceived(_),
+            | ConversationEvent::InputReceived(_)
+            | ConversationEvent::InputCorrected(_),
         ) => {}
     }
 }
@@ -306,6 +313,7 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
 pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timestamp) -> Vec<Effect> {
     match event {
         ConversationEvent::InputReceived(received) => carry_out(state, received, at),
+        ConversationEvent::InputCorrected(correction) => move_input(state, correction),
         ConversationEvent::DeliveryQueued { delivery } => {
             vec![Effect::Deliver { conversation: state.id, delivery: delivery.id }]
         }
@@ -363,10 +371,11 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
         (Intent::Cancel { running, .. }, _) => running.iter().map(|task| tell(*task, TaskCommand::Cancel)).collect(),
         (Intent::Close { task }, _) => vec![tell(*task, TaskCommand::Close { person: received.person })],
         (Intent::Approve { task, approval, .. }, _) => {
-            vec![tell(*task, decide_approval(state, *approval, Verdict::Approve, received.person))]
+            vec![tell(*task, decide_approval(state, *approval, Verdict::Approve, received.person, None))]
         }
         (Intent::Deny { task, approval }, _) => {
-            vec![tell(*task, decide_approval(state, *approval, Verdict::Deny, received.person))]
+            let reason = router::reason(&plain_text(&received.content));
+            vec![tell(*task, decide_approval(state, *approval, Verdict::Deny, received.person, reason))]
         }
         (
             Intent::NewTask { .. }
@@ -375,6 +384,7 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
             | Intent::Fork { .. }
             | Intent::Status { .. }
             | Intent::Focus { .. }
+            | Intent::Correct { .. }
             | Intent::Clarify { .. }
             | Intent::Ack
             | Intent::Help,
@@ -399,6 +409,36 @@ pub fn fork_task(task: TaskId, seed: &TaskSeed, fork: &ForkSeed, conversation: C
     ]
 }
 
+/// Takes a message out of the task that had it, and gives it to the one that it was meant for.
+fn move_input(state: &Conversation, correction: &Correction) -> Vec<Effect> {
+    let Some(to) = correction.task() else { return vec![] };
+    let tell = |task: TaskId, command: TaskCommand| Effect::Tell {
+        to: StreamId::Task(task),
+        command: Box::new(Command::Task(command)),
+    };
+    let Correction { input, person, started, interrupt, .. } = *correction;
+    let mut effects = vec![];
+    if let Some(from) = correction.from {
+        effects.push(tell(from, TaskCommand::MoveOut { input, to, person, started, interrupt }));
+    }
+    if let Some(Birth::Task { task, seed }) = &correction.birth {
+        effects.push(tell(*task, TaskCommand::Create { seed: seed.clone(), person, conversation: state.id }));
+        effects.push(Effect::Tell {
+            to: StreamId::Project(seed.project),
+            command: Box::new(Command::Project(ProjectCommand::NumberTask { task: *task })),
+        });
+    }
+    let queued = QueuedInput {
+        input,
+        person,
+        conversation: state.id,
+        content: correction.content.clone(),
+        at: correction.said_at,
+    };
+    effects.push(tell(to, TaskCommand::MoveIn { queued, from: correction.from }));
+    effects
+}
+
 fn add(execution: ExecutionId, agent: &str, role: Role) -> TaskCommand {
     TaskCommand::AddExecution { execution, agent: agent.to_owned(), role }
 }
@@ -406,16 +446,46 @@ fn add(execution: ExecutionId, agent: &str, role: Role) -> TaskCommand {
 /// A yes or no in words. What it is about was shown as this channel shows things.
 fn decide_approval(
     conversation: &Conversation,
-    approval: crate::ids::ApprovalId,
+    approval: ApprovalId,
     verdict: Verdict,
     by: PersonId,
+    reason: Option<String>,
 ) -> TaskCommand {
     let source = Source { surface: conversation.channel, identity: None, conversation: Some(conversation.id) };
-    let decision = Decision { verdict, by, source, digest: None, option: None, reason: None };
+    let decision = Decision { verdict, by, source, digest: None, option: None, reason };
     TaskCommand::DecideApproval { approval, decision: Box::new(decision) }
 }
 
 impl Received {
+    /// The task that it is addressed to, and that it moves the focus to: on a new task, on `focus` and on an input
+    /// for another task; never on status, approval, denial or thanks (DESIGN §3.8).
+    #[must_use]
+    pub fn addressed(&self) -> Option<TaskId> {
+        match &self.decision.intent {
+            Intent::NewTask { .. } => match &self.birth {
+                Some(Birth::Task { task, .. } | Birth::Fork { task, .. }) => Some(*task),
+                Some(Birth::Execution { .. }) | None => None,
+            },
+            Intent::Fork { .. } => self.task(),
+            Intent::Continue { task, .. }
+            | Intent::Answer { task, .. }
+            | Intent::AddExecution { task, .. }
+            | Intent::SwitchAgent { task, .. }
+            | Intent::FreshSession { task }
+            | Intent::Retry { task, .. }
+            | Intent::Focus { task } => Some(*task),
+            Intent::Status { .. }
+            | Intent::Approve { .. }
+            | Intent::Deny { .. }
+            | Intent::Cancel { .. }
+            | Intent::Close { .. }
+            | Intent::Correct { .. }
+            | Intent::Clarify { .. }
+            | Intent::Ack
+            | Intent::Help => None,
+        }
+    }
+
     /// The task that it went to: the one it was addressed to, or the one it gave birth to.
     #[must_use]
     pub fn task(&self) -> Option<TaskId> {

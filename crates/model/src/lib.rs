@@ -8,11 +8,14 @@
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+pub mod answer;
 pub mod approval;
 pub mod checkpoint;
 pub mod command;
 pub mod content;
+pub mod context;
 pub mod conversation;
+pub mod correction;
 pub mod delivery;
 pub mod effect;
 pub mod event;

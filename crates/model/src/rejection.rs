@@ -55,6 +55,9 @@ pub enum Rejection {
     /// Only a fork can be taken or discarded.
     #[error("the task is no fork")]
     NotAFork,
+    /// An agent works on the message, and nobody agreed to stop it.
+    #[error("an agent works on that message already")]
+    NeedsConsent,
     /// There is no turn that this could be done to.
     #[error("there is no turn to {verb}")]
     NoTurn {
@@ -100,6 +103,7 @@ impl Rejection {
             Rejection::WorkspaceBusy { .. } => "workspace_busy",
             Rejection::WorkspaceGone => "workspace_gone",
             Rejection::NotAFork => "not_a_fork",
+            Rejection::NeedsConsent => "needs_consent",
             Rejection::NoTurn { .. } => "no_turn",
             Rejection::InputGone => "input_gone",
             Rejection::QueueFull { .. } => "queue_full",
@@ -124,6 +128,7 @@ impl Rejection {
             Rejection::WorkspaceBusy { .. } => "wait for it to end, or `tl cancel KEY` stops a turn",
             Rejection::WorkspaceGone => "`tl reopen KEY` makes it again",
             Rejection::NotAFork => "`tl fork KEY` makes one of a task; `tl close KEY` is done with it",
+            Rejection::NeedsConsent => "`tl correct --interrupt` stops that turn and moves the message",
             Rejection::NoTurn { .. } => "`tl show KEY` shows what happened",
             Rejection::InputGone => "`tl cancel KEY` stops the turn it became",
             Rejection::QueueFull { .. } => "wait for the agent, or `tl cancel KEY`",

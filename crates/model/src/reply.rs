@@ -55,6 +55,9 @@ pub enum Action {
         /// The task that was meant; a new one if none is named.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
+        /// Whether a turn that runs is stopped for it.
+        #[serde(default)]
+        interrupt: bool,
     },
     /// Say yes or no: `POST /approvals/{approval}/decision`.
     Decide {

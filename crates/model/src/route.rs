@@ -1,7 +1,7 @@
 //! RouteDecision: what was made of an input. Recorded, shown and correctable.
 //!
-//! Facts come first, then words (DESIGN §3.4). Today only the facts that a person states are used: explicit
-//! flags, else the focus. The type is final; [`route`] grows.
+//! What a person states is never overruled: [`route`] goes by it alone. All else is decided by the router
+//! (`router`), which [`crate::context`] feeds.
 
 use serde::{Deserialize, Serialize};
 
@@ -159,6 +159,14 @@ pub enum Intent {
         /// Which task.
         task: TaskId,
     },
+    /// The last message was meant otherwise.
+    Correct {
+        /// What was made of it.
+        decision: DecisionId,
+        /// The task that it was for; a new one if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
     /// Ask the person what they meant.
     Clarify {
         /// Tasks that it could be about.
@@ -192,6 +200,7 @@ impl Intent {
             Intent::Cancel { .. } => "cancel",
             Intent::Close { .. } => "close",
             Intent::Focus { .. } => "focus",
+            Intent::Correct { .. } => "correct",
             Intent::Clarify { .. } => "clarify",
             Intent::Ack => "ack",
             Intent::Help => "help",
@@ -213,7 +222,7 @@ impl Intent {
             | Intent::Deny { task, .. }
             | Intent::Close { task }
             | Intent::Focus { task } => Some(*task),
-            Intent::Status { task } | Intent::Cancel { task, .. } => *task,
+            Intent::Status { task } | Intent::Cancel { task, .. } | Intent::Correct { task, .. } => *task,
             Intent::NewTask { .. } | Intent::Clarify { .. } | Intent::Ack | Intent::Help => None,
         }
     }
@@ -233,13 +242,21 @@ pub struct Stated {
     pub role: Option<Role>,
 }
 
-/// What stands around an input.
+impl Stated {
+    /// Whether anything is stated.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// What stands around an input whose place is stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteContext {
     /// The project that a new task would belong to.
     pub project: ProjectId,
     /// The task that an unmarked message continues.
-    pub focus: Option<TaskId>,
+    pub focus: Option<Focus>,
     /// The task that the message replies to.
     pub reply_to: Option<TaskId>,
     /// The executions of the task that was stated, replied to or is in focus.
@@ -257,7 +274,7 @@ pub struct KnownExecution {
     pub role: Role,
 }
 
-/// Decides what an input is for. Pure: the same input always gets the same decision.
+/// Decides what an input is for by what is stated, replied to and in focus, without a look at its words.
 #[must_use]
 pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDecision {
     let decided = |intent, why: &str| RouteDecision {
@@ -266,13 +283,13 @@ pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDe
         confidence: 1.0,
         evidence: vec![why.to_owned()],
         alternatives: vec![],
-        focus: context.focus.map(|task| Focus { task, source: FocusSource::Conversation }),
+        focus: context.focus,
     };
     let fresh = || Intent::NewTask { project: context.project, agent: stated.agent.clone() };
     if stated.new {
         return decided(fresh(), "a new task was asked for");
     }
-    let (task, why) = match (stated.task, context.reply_to, context.focus) {
+    let (task, why) = match (stated.task, context.reply_to, context.focus.map(|focus| focus.task)) {
         (Some(task), _, _) => (task, "the task was named"),
         (None, Some(task), _) => (task, "it replies to this task"),
         (None, None, Some(task)) => (task, "this conversation's focus"),
@@ -313,6 +330,10 @@ mod tests {
         (mint, context)
     }
 
+    fn own(task: TaskId) -> Focus {
+        Focus { task, source: FocusSource::Conversation }
+    }
+
     #[test]
     fn without_focus_a_message_starts_a_task() {
         let (mut mint, context) = fixture();
@@ -324,7 +345,7 @@ mod tests {
     fn with_a_focus_a_message_continues_it() {
         let (mut mint, mut context) = fixture();
         let task = mint.id();
-        context.focus = Some(task);
+        context.focus = Some(own(task));
         let decision = route(mint.id(), &context, &Stated::default());
         assert_eq!(decision.intent, Intent::Continue { task, execution: None });
     }
@@ -333,7 +354,7 @@ mod tests {
     fn what_is_stated_beats_reply_and_focus() {
         let (mut mint, mut context) = fixture();
         let (focus, reply, named) = (mint.id(), mint.id(), mint.id());
-        context.focus = Some(focus);
+        context.focus = Some(own(focus));
         context.reply_to = Some(reply);
         let replied = route(mint.id(), &context, &Stated::default());
         assert_eq!(replied.intent, Intent::Continue { task: reply, execution: None });
@@ -347,7 +368,7 @@ mod tests {
     fn a_named_agent_joins_or_is_found_under_the_same_task() {
         let (mut mint, mut context) = fixture();
         let task = mint.id();
-        context.focus = Some(task);
+        context.focus = Some(own(task));
         let stated = Stated { agent: Some("claude-code".into()), role: Some(Role::Reviewer), ..Stated::default() };
         let added = route(mint.id(), &context, &stated);
         assert_eq!(added.intent, Intent::AddExecution { task, agent: "claude-code".into(), role: Role::Reviewer });

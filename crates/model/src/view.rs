@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::approval::{Approval, Settlement};
 use crate::conversation::ConversationEvent;
 use crate::event::Event;
-use crate::execution::Activity;
-use crate::ids::{ApprovalId, ConversationId, DecisionId, DeliveryId, InputId, PersonId, ProjectId, TaskId, TurnId};
+use crate::execution::{Activity, Execution, Role};
+use crate::ids::{
+    ApprovalId, ConversationId, DecisionId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId, TurnId,
+};
 use crate::reply::Reply;
 use crate::route::RouteDecision;
 use crate::state::State;
 use crate::stream::StreamId;
-use crate::task::{Lifecycle, TaskEvent};
+use crate::task::{Lifecycle, Task, TaskEvent};
 use crate::time::Timestamp;
 
 /// How much of a request a list shows.
@@ -34,6 +36,8 @@ pub enum Row {
     Approval(Box<ApprovalRow>),
     /// Of the outbox.
     Delivery(DeliveryRow),
+    /// A person addressed a task.
+    Addressed(Addressed),
 }
 
 /// A task in a list.
@@ -61,8 +65,37 @@ pub struct TaskRow {
     /// How many steps of the plan are done, and of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<(usize, usize)>,
+    /// Who works on it.
+    #[serde(default)]
+    pub executions: Vec<ExecutionRow>,
     /// When something happened to it last.
     pub updated_at: Timestamp,
+}
+
+/// An execution in a task's row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutionRow {
+    /// Which.
+    pub id: ExecutionId,
+    /// Whose.
+    pub agent: String,
+    /// As what.
+    pub role: Role,
+    /// What it does.
+    pub activity: Activity,
+    /// Whether unmarked messages go to it.
+    pub primary: bool,
+}
+
+/// A person addressed a task, in whatever conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addressed {
+    /// Who.
+    pub person: PersonId,
+    /// Which task.
+    pub task: TaskId,
+    /// When last.
+    pub at: Timestamp,
 }
 
 /// A project in a list.
@@ -187,9 +220,10 @@ pub fn rows(stream: StreamId, before: &State, after: &State, event: &Event, at: 
 }
 
 impl TaskRow {
-    fn of(task: &crate::task::Task, at: Timestamp) -> Self {
+    fn of(task: &Task, at: Timestamp) -> Self {
         let primary = task.primary();
         let pending = task.approvals.pending.first();
+        let live = task.executions.iter().filter(|execution| execution.ended.is_none());
         TaskRow {
             id: task.id,
             key: task.key.clone(),
@@ -201,7 +235,21 @@ impl TaskRow {
             last_said: primary.map(|execution| execution.past.last_said.clone()).unwrap_or_default(),
             waiting_for: pending.map(|pending| pending.approval.ask.title.chars().take(ASKED_CHARS).collect()),
             plan: task.plan.progress(),
+            executions: live.map(|execution| ExecutionRow::of(task, execution)).collect(),
             updated_at: at,
+        }
+    }
+}
+
+impl ExecutionRow {
+    fn of(task: &Task, execution: &Execution) -> Self {
+        let asks = task.approvals.pending.iter().any(|pending| pending.approval.execution == execution.id);
+        ExecutionRow {
+            id: execution.id,
+            agent: execution.agent.clone(),
+            role: execution.role,
+            activity: if asks { Activity::WaitingApproval } else { execution.activity() },
+            primary: execution.primary,
         }
     }
 }
@@ -246,16 +294,36 @@ fn task_event_rows(task: TaskId, before: &State, event: &TaskEvent, at: Timestam
 fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent, at: Timestamp) -> Vec<Row> {
     let StreamId::Conversation(conversation) = stream else { return vec![] };
     match event {
-        ConversationEvent::InputReceived(received) => vec![Row::Input(Box::new(InputRow {
-            id: received.input,
-            conversation,
-            person: received.person,
-            decision: received.decision.clone(),
-            task: received.task(),
-            turn: None,
-            reply: received.reply.clone(),
-            at,
-        }))],
+        ConversationEvent::InputReceived(received) => {
+            let person = received.person;
+            let input = InputRow {
+                id: received.input,
+                conversation,
+                person,
+                decision: received.decision.clone(),
+                task: received.task(),
+                turn: None,
+                reply: received.reply.clone(),
+                at,
+            };
+            let addressed = received.addressed().map(|task| Row::Addressed(Addressed { person, task, at }));
+            [Row::Input(Box::new(input))].into_iter().chain(addressed).collect()
+        }
+        ConversationEvent::InputCorrected(correction) => {
+            let person = correction.person;
+            let input = InputRow {
+                id: correction.input,
+                conversation,
+                person,
+                decision: correction.decision.clone(),
+                task: correction.task(),
+                turn: None,
+                reply: None,
+                at: correction.said_at,
+            };
+            let addressed = correction.task().map(|task| Row::Addressed(Addressed { person, task, at }));
+            [Row::Input(Box::new(input))].into_iter().chain(addressed).collect()
+        }
         ConversationEvent::DeliveryQueued { delivery } => vec![Row::Delivery(DeliveryRow {
             id: delivery.id,
             conversation,

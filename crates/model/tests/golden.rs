@@ -175,6 +175,9 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     world.tell(task, TaskCommand::Close { person }).expect("closed");
     world.tell(task, TaskCommand::Archive { person }).expect("archived");
     world.tell(task, TaskCommand::Reopen).expect("reopened");
+    let input = world.follow_up(task, "for the other one");
+    let other = world.new_task("another");
+    world.correct(input, Some(task), other, true).expect("it moves");
 }
 
 fn workspace_changes(world: &mut World, task: throughline_model::ids::TaskId) {
@@ -250,6 +253,7 @@ fn the_goldens_cover_every_event_of_the_model() {
         "task_numbered",
         "conversation_opened",
         "input_received",
+        "input_corrected",
         "focus_moved",
         "delivery_queued",
         "delivery_settled",
@@ -271,6 +275,8 @@ fn the_goldens_cover_every_event_of_the_model() {
         "handoff_given",
         "input_queued",
         "input_withdrawn",
+        "input_moved_out",
+        "input_moved_in",
         "turn_requested",
         "turn_held",
         "turn_cleared",

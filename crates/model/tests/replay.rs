@@ -46,6 +46,8 @@ enum Step {
     Add(u8),
     Switch(u8),
     Note(u8),
+    Correct(u8, u8, bool),
+    StopAll,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -76,6 +78,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u8..4).prop_map(Add),
         1 => (0u8..4).prop_map(Switch),
         1 => (0u8..4).prop_map(Note),
+        2 => (0u8..4, 0u8..4, any::<bool>()).prop_map(|(from, to, interrupt)| Correct(from, to, interrupt)),
+        1 => Just(StopAll),
     ]
 }
 
@@ -169,6 +173,20 @@ impl Run {
                     .tell(of(index), TaskCommand::Switch { execution, agent: Some("codex".into()), model: None })
                     .is_err()
             }
+            Step::Correct(from, to, interrupt) => {
+                let primary = world.primary(of(from));
+                let queued = primary.queue.first().map(|queued| queued.input);
+                let active = primary.active.as_ref().map(|turn| turn.input.input);
+                let last = primary.past.last.as_ref().map(|turn| turn.input.input);
+                let input = queued.or(active).or(last);
+                input.is_none_or(|input| world.correct(input, Some(of(from)), of(to), interrupt).is_err())
+            }
+            Step::StopAll => {
+                let runs = |task: &&TaskId| world.primary(**task).active.is_some();
+                let running = tasks.iter().filter(runs).copied().collect();
+                let everything = Intent::Cancel { task: None, running };
+                world.receive_in(self.phone, everything, None, "stop everything", Urgency::InTurn).is_err()
+            }
             Step::Note(index) => {
                 world.tell(of(index), TaskCommand::PinNote { person, text: "mind this".into() }).is_err()
             }
@@ -252,13 +270,17 @@ fn check_lease(world: &World) {
 /// Every input that was taken for a task waits, runs, became a turn or was withdrawn: none is lost.
 fn check_inputs(world: &World) {
     let mut open = BTreeSet::new();
-    for (_, event, _) in &world.log {
+    for (stream, event, _) in &world.log {
         match event {
             Event::Task(TaskEvent::InputQueued { queued, .. }) => {
-                open.insert(queued.input);
+                open.insert((*stream, queued.input));
             }
-            Event::Task(TaskEvent::TurnRequested { input, .. } | TaskEvent::InputWithdrawn { input }) => {
-                open.remove(input);
+            Event::Task(
+                TaskEvent::TurnRequested { input, .. }
+                | TaskEvent::InputWithdrawn { input }
+                | TaskEvent::InputMovedOut { input, .. },
+            ) => {
+                open.remove(&(*stream, *input));
             }
             _ => {}
         }
@@ -267,7 +289,11 @@ fn check_inputs(world: &World) {
         .states
         .values()
         .filter_map(State::task)
-        .flat_map(|task| task.executions.iter().flat_map(|execution| execution.queue.iter().map(|queued| queued.input)))
+        .flat_map(|task| {
+            let stream = StreamId::Task(task.id);
+            let queues = task.executions.iter().flat_map(|execution| &execution.queue);
+            queues.map(move |queued| (stream, queued.input))
+        })
         .collect();
     assert_eq!(open, waiting);
 }

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use throughline_model::content::BlobRef;
 use throughline_model::effect::Effect;
 use throughline_model::event::{Event, Recorded, Seq};
-use throughline_model::ids::{ApprovalId, DecisionId, InputId, ItemId, ProjectId, RuntimeSessionId, TaskId};
+use throughline_model::ids::{ApprovalId, DecisionId, InputId, ItemId, PersonId, ProjectId, RuntimeSessionId, TaskId};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
-use throughline_model::view::{ApprovalRow, DeliveryRow, InputRow, ProjectRow, Row, TaskRow};
+use throughline_model::view::{Addressed, ApprovalRow, DeliveryRow, InputRow, ProjectRow, Row, TaskRow};
 
 /// Everything that one decision changes. Committed together or not at all (P2).
 #[derive(Clone, Debug, Default)]
@@ -235,6 +235,8 @@ pub enum Ask {
     Approval(ApprovalId),
     /// Approvals in the order in which they were asked, pending and settled.
     Approvals(ApprovalQuery),
+    /// The tasks that a person addressed at this time or later, newest first, at most so many.
+    Addressed(PersonId, Timestamp, usize),
     /// The entry with this key.
     Inbox(String),
     /// How far the spool of this process was consumed.
@@ -275,6 +277,8 @@ pub enum Answer {
     Projects(Vec<ProjectRow>),
     /// To `PendingApprovals`, `Approval` and `Approvals`.
     Approvals(Vec<ApprovalRow>),
+    /// To `Addressed`.
+    Addressed(Vec<Addressed>),
     /// To `Inbox`.
     Inbox(Option<InboxEntry>),
     /// To `Mark`; none if nothing of that spool was consumed.

@@ -146,7 +146,7 @@ fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     let files = || fs::read_dir(home.path()).expect("the home").count();
     let count = files();
     let error = refusal(&OpenOptions::new(home.path()));
-    assert!(matches!(error, StoreError::Newer { found: 99, known: 1 }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 99, known: 2 }), "{error:?}");
     assert!(fs::read(&path).expect("the file") == before, "not a byte changed");
     assert_eq!(files(), count);
 }
@@ -247,14 +247,16 @@ async fn a_batch_that_cannot_be_written_fails_alone() {
     assert_eq!(store.tasks(query).await.expect("a list").len(), 31);
 }
 
-const TWO: &[Migration] = &[
+/// What this version has, and one step more.
+const NEXT: &[Migration] = &[
     MIGRATIONS[0],
+    MIGRATIONS[1],
     Migration {
         sql: "CREATE TABLE extras (id INTEGER PRIMARY KEY, note TEXT) STRICT; INSERT INTO extras VALUES (1, 'new')",
     },
 ];
 const BROKEN: &[Migration] =
-    &[MIGRATIONS[0], Migration { sql: "CREATE TABLE extras (id); INSERT INTO nowhere VALUES (1)" }];
+    &[MIGRATIONS[0], MIGRATIONS[1], Migration { sql: "CREATE TABLE extras (id); INSERT INTO nowhere VALUES (1)" }];
 
 fn backups(home: &TempDir) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(home.path().join("backups")) else { return vec![] };
@@ -269,16 +271,16 @@ async fn a_database_is_copied_aside_before_it_is_migrated() {
     let name = store.ask(Ask::Incarnation).await.expect("a name");
     drop(store);
     assert_eq!(backups(&home), [] as [PathBuf; 0], "a new database needs no copy");
-    let newer = OpenOptions { migrations: TWO, ..OpenOptions::new(home.path()) };
+    let newer = OpenOptions { migrations: NEXT, ..OpenOptions::new(home.path()) };
     let store = SqliteStore::open(&newer).expect("the store opens");
     assert_eq!((head(&store).await, store.ask(Ask::Incarnation).await.expect("a name")), (3, name));
     drop(store);
     let copies = backups(&home);
     assert_eq!(copies.len(), 1);
     let file = copies[0].file_name().and_then(|name| name.to_str()).expect("a name");
-    assert!(file.starts_with("throughline-v1-") && file.ends_with("Z.db"), "{file}");
+    assert!(file.starts_with("throughline-v2-") && file.ends_with("Z.db"), "{file}");
     let error = refusal(&OpenOptions::new(home.path()));
-    assert!(matches!(error, StoreError::Newer { found: 2, known: 1 }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 3, known: 2 }), "{error:?}");
     // The hint says to restore the copy: that must work.
     fs::copy(&copies[0], database(&home)).expect("restored");
     assert_eq!(head(&open(&home)).await, 3);

@@ -14,7 +14,7 @@ use crate::diff::TurnDiff;
 use crate::gc::{Freed, RunGc};
 use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::LoginLink;
-use crate::message::{SendMessage, SentMessage};
+use crate::message::{Correct, Explain, Explained, SendMessage, SentMessage};
 use crate::person::{ChangeMe, Me};
 use crate::project::{AddProject, Conversation, OpenConversation, PinnedNotes, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
@@ -139,6 +139,32 @@ impl Client {
         let cursor = answer.headers.get(CURSOR).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let sent: SentMessage = decode(&answer.body)?;
         Ok(SentMessage { repeated, cursor, ..sent })
+    }
+
+    /// Moves the message that a decision was about to where it was meant.
+    pub async fn correct(&self, decision: impl Display, correct: &Correct) -> Result<SentMessage, ClientError> {
+        self.moved(&format!("/api/v1/decisions/{}/correct", escaped(&decision.to_string())), correct).await
+    }
+
+    /// The same for the last message of a conversation.
+    pub async fn correct_last(
+        &self,
+        conversation: impl Display,
+        correct: &Correct,
+    ) -> Result<SentMessage, ClientError> {
+        self.moved(&format!("/api/v1/conversations/{}/correct", escaped(&conversation.to_string())), correct).await
+    }
+
+    async fn moved(&self, path: &str, correct: &Correct) -> Result<SentMessage, ClientError> {
+        let answer = self.whole(Call::post(path).with_json(correct)?).await?;
+        let cursor = answer.headers.get(CURSOR).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let sent: SentMessage = decode(&answer.body)?;
+        Ok(SentMessage { cursor, ..sent })
+    }
+
+    /// What would be made of a message.
+    pub async fn explain(&self, explain: &Explain) -> Result<Explained, ClientError> {
+        self.json(Call::post("/api/v1/route/explain").with_json(explain)?).await
     }
 
     /// Takes a message back that was not dispatched.

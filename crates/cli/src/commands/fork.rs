@@ -9,7 +9,6 @@ use throughline_api::workspace::ForkTask;
 use throughline_model::present::Locale;
 
 use super::Context;
-use super::retry::requested;
 use crate::failure::{Failure, Outcome};
 use crate::follow::{Aim, follow};
 use crate::interrupt::Interrupt;
@@ -64,11 +63,8 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     if wanted.text.is_none() {
         return output.line(&output.paint(Style::Faint, &format!("tl say --task {key} … goes on there")));
     }
-    let (input, turn) = requested(&change.task).ok_or_else(|| {
-        Failure::new("internal", "the turn that was asked for is not there").hint(format!("tl show {key}"))
-    })?;
-    let task = TaskRef { id: summary.id, key: summary.key.clone() };
-    follow(&context, Aim { task, input, turn, after: change.cursor }, interrupt).await
+    let aim = Aim::newest(&change.task, None, change.cursor)?;
+    follow(&context, aim, interrupt).await
 }
 
 /// Waits until the workspace is prepared, and says what is worth knowing about it.

@@ -12,6 +12,7 @@ mod cancel;
 mod close;
 mod compare;
 mod completions;
+mod correct;
 mod deny;
 mod discard;
 mod doctor;
@@ -80,6 +81,8 @@ enum Command {
     Approve(approve::Args),
     Deny(deny::Args),
     Cancel(cancel::Args),
+    Correct(correct::Args),
+    Undo(correct::UndoArgs),
     Retry(retry::Args),
     Close(close::Args),
     Reopen(reopen::Args),
@@ -159,7 +162,10 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Serve(args) => serve::run(&args, output),
         Command::Agent(args) => agent::run(&args),
         Command::Completions(args) => completions::run(&args),
-        Command::Route(args) => route::run(output, &args),
+        Command::Route(args) => match args.eval() {
+            Some(eval) => route::eval(output, eval),
+            None => client(output, |context| route::explain(context, args)),
+        },
         Command::Say(args) => client(output, |context| say::run(context, args)),
         Command::Status(args) => client(output, |context| status::run(context, args)),
         Command::Tasks(args) => client(output, |context| tasks::run(context, args)),
@@ -169,6 +175,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Approve(args) => client(output, |context| approve::run(context, args)),
         Command::Deny(args) => client(output, |context| deny::run(context, args)),
         Command::Cancel(args) => client(output, |context| cancel::run(context, args)),
+        Command::Correct(args) => client(output, |context| correct::run(context, args)),
+        Command::Undo(args) => client(output, |context| correct::undo(context, args)),
         Command::Retry(args) => client(output, |context| retry::run(context, args)),
         Command::Close(args) => client(output, |context| close::run(context, args)),
         Command::Reopen(args) => client(output, |context| reopen::run(context, args)),

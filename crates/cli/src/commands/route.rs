@@ -1,16 +1,22 @@
-//! `tl route`: the router, looked at from outside. It needs no daemon and changes nothing.
+//! `tl route`: the router, looked at from outside. Nothing is changed, and scoring cases needs no daemon.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use throughline_api::message::{Explain, Explained, FocusSource};
 use throughline_model::router::decide;
 use throughline_model::router::input::Case;
 use throughline_model::router::score::{Judgement, Report};
 use throughline_model::router::verdict::Decision;
 
+use super::Context;
 use crate::failure::{Failure, Outcome};
+use crate::message_content;
 use crate::output::{Output, write_stdout};
+use crate::place;
+use crate::safe_text::{safe_glance, safe_line};
 
 /// Look at how messages are routed
 #[derive(Debug, clap::Args)]
@@ -21,14 +27,28 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    Explain(ExplainArgs),
     Eval(EvalArgs),
+}
+
+/// Say what would be made of a message, and why
+///
+/// Nothing is sent and nothing changes.
+#[derive(Debug, clap::Args)]
+struct ExplainArgs {
+    /// The words
+    #[arg(value_name = "TEXT", required = true)]
+    text: Vec<OsString>,
+    /// As if said in this conversation: an id, or its name
+    #[arg(long, value_name = "C")]
+    conversation: Option<String>,
 }
 
 /// Score routing cases
 ///
 /// A case is one JSON object per line: a message, the work that stands around it, and what it means.
 #[derive(Debug, clap::Args)]
-struct EvalArgs {
+pub(super) struct EvalArgs {
     /// Files of cases
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -40,10 +60,59 @@ struct EvalArgs {
     decisions: bool,
 }
 
-pub(super) fn run(output: Output, args: &Args) -> Outcome {
-    match &args.action {
-        Action::Eval(args) => eval(output, args),
+impl Args {
+    /// What to score, if that is wanted.
+    pub(super) fn eval(&self) -> Option<&EvalArgs> {
+        match &self.action {
+            Action::Eval(args) => Some(args),
+            Action::Explain(_) => None,
+        }
     }
+}
+
+pub(super) async fn explain(context: Context, args: Args) -> Outcome {
+    let Action::Explain(args) = args.action else { return Ok(()) };
+    let text = message_content::text(&args.text)?;
+    let explained = context
+        .ask(async |client| {
+            let project = place::here(client).await?;
+            let conversation = place::conversation(client, args.conversation.as_deref(), project.as_ref()).await?;
+            let explain = Explain {
+                text: text.clone(),
+                conversation: Some(conversation.to_string()),
+                project: project.map(|project| project.id.to_string()),
+                reply_to: None,
+            };
+            Ok(client.explain(&explain).await?)
+        })
+        .await?;
+    context.output.document(&serde_json::to_value(&explained).unwrap_or_default(), || told(&explained))
+}
+
+/// A decision in plain words.
+fn told(explained: &Explained) -> String {
+    let decision = &explained.decision;
+    let named = match (&explained.task, &explained.title) {
+        (Some(task), Some(title)) => format!(": *{}* ({})", safe_glance(title, 60), safe_line(&task.key)),
+        _ => String::new(),
+    };
+    let percent = decision.confidence * 100.0;
+    let mut text = format!("→ {}{named}, {percent:.0} % sure\n", decision.aim.intent.replace('_', " "));
+    for why in &decision.evidence {
+        text.push_str(&format!("  because {}\n", safe_line(why)));
+    }
+    if let Some(focus) = &decision.focus {
+        let source = match focus.source {
+            FocusSource::Conversation => "this conversation's own",
+            FocusSource::Elsewhere => "addressed last in this project, in another conversation",
+        };
+        text.push_str(&format!("  focus: {source}\n"));
+    }
+    let others: Vec<String> = decision.alternatives.iter().map(|aim| aim.intent.replace('_', " ")).collect();
+    if !others.is_empty() {
+        text.push_str(&format!("  or else: {}\n", others.join(", ")));
+    }
+    text
 }
 
 /// What became of all cases.
@@ -54,7 +123,7 @@ struct Evaluation {
     wrong: Vec<Value>,
 }
 
-fn eval(output: Output, args: &EvalArgs) -> Outcome {
+pub(super) fn eval(output: Output, args: &EvalArgs) -> Outcome {
     let mut evaluation = Evaluation::default();
     for file in &args.files {
         for case in cases(file)? {

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use throughline_api::client::Client;
 use throughline_api::message::{Override, SendMessage, SentMessage};
-use throughline_api::project::{Channel, OpenConversation, Project};
+use throughline_api::project::Project;
 use throughline_api::task::Role;
-use throughline_model::ids::{ConversationId, Id as _};
 use uuid::Uuid;
 
 use super::Context;
@@ -63,19 +62,34 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let files = message_content::read_files(&args.attach)?;
     let mut interrupt = Interrupt::listen()?;
     let (sent, after) = interrupt.or(send(&context, &args, &text, &files)).await?;
+    shown(&context, sent, after, args.detach, interrupt).await
+}
+
+/// Shows what was made of a message, and the turn that comes of it.
+pub(super) async fn shown(
+    context: &Context,
+    sent: SentMessage,
+    after: String,
+    detach: bool,
+    interrupt: Interrupt,
+) -> Outcome {
     context.output.json(&tagged("sent", &sent)?)?;
+    let output = context.output;
+    let said = decision_view::reply(&sent);
     let Some(task) = sent.task.clone() else {
-        return context.output.line(&decision_view::bare(&sent.decision));
+        return output.piece(&(decision_view::bare(output, &sent.decision) + &said));
     };
     let id = task.id.to_string();
     let state = context.ask(async |client| Ok(client.task(&id).await?)).await?;
-    let line = decision_view::line(context.output, &sent, &state);
-    context.output.piece(&line)?;
-    if args.detach {
+    output.piece(&(decision_view::line(output, &sent, &state) + &said))?;
+    if detach || !decision_view::wakes_agent(&sent.decision) {
         return Ok(());
     }
-    let aim = Aim { task, input: sent.input.id, turn: sent.turn, after };
-    follow(&context, aim, interrupt).await
+    let aim = match sent.decision.aim.intent.as_str() {
+        "retry" | "correct" => Aim::newest(&state, sent.decision.aim.target.execution, after)?,
+        _ => Aim { task, input: sent.input.id, turn: sent.turn, after },
+    };
+    follow(context, aim, interrupt).await
 }
 
 /// Sends it; gives also where the event stream stood before.
@@ -105,7 +119,7 @@ async fn prepare(
     files: &[Attachment],
 ) -> Outcome<Prepared> {
     let project = project(context, client, args).await?;
-    let conversation = conversation(client, args, project.as_ref()).await?;
+    let conversation = place::conversation(client, args.conversation.as_deref(), project.as_ref()).await?;
     let message = SendMessage {
         content: message_content::blocks(client, text, files).await?,
         stated: Some(stated(args, project.as_ref())),
@@ -136,35 +150,9 @@ async fn project(context: &Context, client: &Client, args: &Args) -> Outcome<Opt
         return Ok(Some(place::of_id(client, task.summary.project.id).await?));
     }
     // A conversation that was named by its id has its own project.
-    if args.conversation.as_deref().is_some_and(is_id) {
+    if args.conversation.as_deref().is_some_and(place::is_id) {
         return place::here(client).await;
     }
     let project = place::here_or_added(client, context.output).await?;
     Ok(Some(project))
-}
-
-fn is_id(name: &str) -> bool {
-    name.parse::<Uuid>().is_ok()
-}
-
-/// The terminal's own conversation for the project, or the one that was named.
-async fn conversation(client: &Client, args: &Args, project: Option<&Project>) -> Outcome<Uuid> {
-    let open =
-        OpenConversation { channel: Channel::Cli, project: project.map(|project| project.id.to_string()), root: None };
-    let named = args.conversation.as_deref().map(|name| match name.parse() {
-        Ok(id) => id,
-        Err(_) => {
-            let parent = project.map_or(Uuid::nil(), |project| project.id);
-            ConversationId::derive(parent, &format!("terminal:{name}")).uuid()
-        }
-    });
-    let opened = match named {
-        Some(id) => client.put_conversation(id, &open).await?,
-        None => {
-            let root = project.map(|project| project.root.clone());
-            let open = OpenConversation { root, ..open };
-            client.open_conversation(&open).await?
-        }
-    };
-    Ok(opened.id)
 }

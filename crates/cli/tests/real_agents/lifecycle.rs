@@ -49,6 +49,41 @@ pub fn a_follow_up_has_the_context(agent: &Agent) {
     real.finish();
 }
 
+/// One task all along: continued from another place, after a killed daemon too, and asked about without the agent.
+pub fn the_work_is_remembered_elsewhere(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let before = real.execution();
+    let recalled = |real: &Real| {
+        let said = real.world.ok(&["say", "--conversation", "phone", "NOW\nRECALL"]).stdout;
+        assert_eq!(said.matches(&format!("1. {FIRST}")).count(), 1, "{said}{}", real.state());
+    };
+    recalled(&real);
+    real.world.kill_daemon();
+    recalled(&real);
+    let asked = real.model.requests_about("RECALL").len();
+    let said = real.world.ok(&["say", "--conversation", "chat", "what happened with that?"]).stdout;
+    assert!(said.contains("from the record"), "{said}");
+    assert_eq!(real.model.requests_about("RECALL").len(), asked, "no agent was woken");
+    let after = real.execution();
+    for path in ["/id", "/runtime_session/id", "/runtime_session/native_id"] {
+        assert_eq!(after.pointer(path), before.pointer(path), "{path}: {after:#}");
+    }
+    real.finish();
+}
+
+/// A permission request, allowed by a word from another place.
+pub fn a_yes_in_a_chat_runs_the_command(agent: &Agent) {
+    let Some(real) = Real::new(agent) else { return };
+    real.say_detached("ESCALATE echo ran > proof.txt\nSAY it is done");
+    real.world.wait_for_approval(TASK);
+    let said = real.world.ok(&["say", "--conversation", "chat", "yes"]).stdout;
+    assert!(said.contains("→ approves"), "{said}{}", real.state());
+    let turn = real.ended_turn(1);
+    assert_eq!(turn["outcome"], "completed", "{turn:#}{}", real.state());
+    assert!(real.world.project.join("proof.txt").exists(), "it ran");
+    real.finish();
+}
+
 /// A permission request, allowed.
 pub fn a_yes_runs_the_command(agent: &Agent) {
     let Some(real) = Real::new(agent) else { return };

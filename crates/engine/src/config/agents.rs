@@ -27,6 +27,8 @@ pub struct AgentProfile {
     pub resumes: bool,
     /// Messages with which it ends a failed turn as if it had worked.
     pub failed_messages: Vec<FailedMessage>,
+    /// Words that it takes as a command where a message begins with one.
+    pub words: Vec<String>,
 }
 
 impl AgentProfile {
@@ -52,6 +54,8 @@ pub(super) struct Profile {
     resumes: bool,
     #[serde(default)]
     failed_messages: Vec<FailedMessage>,
+    #[serde(default)]
+    words: Vec<String>,
 }
 
 fn yes() -> bool {
@@ -64,11 +68,11 @@ pub(super) fn profiles(own: BTreeMap<String, Profile>) -> Result<Vec<AgentProfil
         toml::from_str(SHIPPED).map_err(|error| format!("the shipped agents: {error}"))?;
     profiles.extend(own);
     let concrete = |(name, profile): (String, Profile)| {
-        let Profile { command, aliases, env, set, install, resumes, failed_messages } = profile;
+        let Profile { command, aliases, env, set, install, resumes, failed_messages, words } = profile;
         if command.is_empty() {
             return Err(format!("agent `{name}` has an empty command"));
         }
-        Ok(AgentProfile { name, command, aliases, env, set, install, resumes, failed_messages })
+        Ok(AgentProfile { name, command, aliases, env, set, install, resumes, failed_messages, words })
     };
     profiles.into_iter().map(concrete).collect()
 }

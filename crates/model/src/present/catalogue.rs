@@ -223,6 +223,8 @@ catalogue! {
         reopened() { en: "reopened", zh: "已重新打开" }
         archived() { en: "archived", zh: "已归档" }
         note_pinned(text) { en: "note: {text}", zh: "备注：{text}" }
+        moved_out() { en: "the message was meant for another task, and went there", zh: "消息本属于另一个任务，已移过去" }
+        moved_in() { en: "a message was meant for this task, and came here", zh: "有一条消息属于本任务，已移过来" }
         taken_back() { en: "the message was taken back", zh: "消息已撤回" }
         thinks(text) { en: "thinks: {text}", zh: "思考：{text}" }
         decided_so(intent, why) { en: "→ {intent}: {why}", zh: "→ {intent}：{why}" }

@@ -53,6 +53,7 @@ pub fn decided(locale: Locale, intent: &Intent, about: Subject<'_>) -> Option<Re
         Intent::Cancel { .. } => locale.decided_cancel(task),
         Intent::Close { .. } => locale.decided_close(task),
         Intent::Focus { .. } => locale.decided_focus(task),
+        Intent::Correct { .. } => locale.moved(task, agent),
         Intent::Status { .. } | Intent::Clarify { .. } | Intent::Ack | Intent::Help => return None,
     };
     Some(Reply::plain(text))
@@ -62,10 +63,13 @@ pub fn decided(locale: Locale, intent: &Intent, about: Subject<'_>) -> Option<Re
 #[must_use]
 pub fn correctable(locale: Locale, reply: Reply, decision: DecisionId, others: &[TaskRow], intent: &Intent) -> Reply {
     let reply = others.iter().take(CANDIDATES).fold(reply, |reply, row| {
-        reply.or(locale.button_meant(fit(&row.key, NAME_CHARS)), Action::Correct { decision, task: Some(row.id) })
+        reply.or(
+            locale.button_meant(fit(&row.key, NAME_CHARS)),
+            Action::Correct { decision, task: Some(row.id), interrupt: false },
+        )
     });
     match intent.task() {
-        Some(_) => reply.or(locale.button_new_task(), Action::Correct { decision, task: None }),
+        Some(_) => reply.or(locale.button_new_task(), Action::Correct { decision, task: None, interrupt: false }),
         None => reply,
     }
 }
@@ -81,10 +85,10 @@ pub fn clarify(locale: Locale, decision: DecisionId, candidates: &[TaskRow]) -> 
         let key = fit(&row.key, NAME_CHARS);
         let title = fit(&row.title, 60);
         reply.text.push_str(&format!("\n{key} *{title}* — {}", row_glance(locale, row)));
-        reply = reply.or(format!("{key} {title}"), Action::Correct { decision, task: Some(row.id) });
+        reply = reply.or(format!("{key} {title}"), Action::Correct { decision, task: Some(row.id), interrupt: false });
         reply.links.push(Link { label: row.key.clone(), task: row.id, key: row.key.clone(), at: None });
     }
-    reply.or(locale.button_new_task(), Action::Correct { decision, task: None })
+    reply.or(locale.button_new_task(), Action::Correct { decision, task: None, interrupt: false })
 }
 
 /// How to use this.
@@ -140,6 +144,7 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::WorkspaceBusy { .. }
         | Rejection::WorkspaceGone
         | Rejection::NotAFork
+        | Rejection::NeedsConsent
         | Rejection::NotAvailable { .. }) => other.to_string(),
     })
 }

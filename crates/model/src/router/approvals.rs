@@ -247,6 +247,6 @@ fn first_word(heard: &Heard<'_>) -> Option<Acts> {
 }
 
 /// Whether the first word alone is a no.
-fn opens_with_refusal(heard: &Heard<'_>) -> bool {
+pub fn opens_with_refusal(heard: &Heard<'_>) -> bool {
     first_word(heard).is_some_and(|acts| acts.top() == Act::No && acts.of(Act::No) > 0.5)
 }

@@ -128,6 +128,20 @@ impl<'a> Heard<'a> {
         })
     }
 
+    /// Whether the message begins with a word that this agent takes as a command.
+    #[must_use]
+    pub fn commands(&self, agent: &str) -> bool {
+        let first = self.text.split_whitespace().next().unwrap_or_default();
+        let known = self.context.agents.iter().find(|known| known.id == agent);
+        known.is_some_and(|known| known.words.iter().any(|word| word == first))
+    }
+
+    /// Whether there is anything in it that could be said aloud.
+    #[must_use]
+    pub fn speaks(&self) -> bool {
+        words(&self.text).iter().any(|word| word.kind != Kind::Mark)
+    }
+
     /// How many words the message has; two characters of a run count as one.
     #[must_use]
     pub fn length(&self) -> usize {

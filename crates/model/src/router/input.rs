@@ -70,6 +70,8 @@ pub struct Agent {
     pub aliases: Vec<String>,
     /// Its models' names.
     pub models: Vec<String>,
+    /// Words that it takes as a command where a message begins with one.
+    pub words: Vec<String>,
 }
 
 /// A project.

@@ -207,6 +207,7 @@ mod tests {
             id: id.into(),
             aliases: aliases.iter().map(|s| (*s).to_owned()).collect(),
             models: models.iter().map(|s| (*s).to_owned()).collect(),
+            words: vec![],
         };
         vec![agent("claude-code", &["cc", "claude"], &["opus"]), agent("codex", &["cx"], &["gpt-5", "gpt-5-codex"])]
     }

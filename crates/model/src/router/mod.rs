@@ -16,6 +16,7 @@ pub mod verdict;
 pub mod weights;
 
 mod agents;
+mod amend;
 mod approvals;
 mod draft;
 mod heard;
@@ -24,6 +25,7 @@ mod orders;
 mod title;
 mod work;
 
+pub use amend::{Amended, amend};
 pub use draft::ASK_BELOW;
 
 use act::Act;
@@ -44,11 +46,12 @@ pub fn decide(message: &str, context: &Context) -> Decision {
 pub fn decide_with(weights: &Weights, message: &str, context: &Context) -> Decision {
     let heard = Heard::new(weights, message, context);
     let draft = slash_command(&heard)
+        .or_else(|| own_word(&heard))
         .or_else(|| unknown_key(&heard))
         .or_else(|| waiting_question(&heard))
         .or_else(|| approvals::decide(&heard))
         .or_else(|| agents::decide(&heard))
-        .or_else(|| orders::decide(&heard))
+        .or_else(|| heard.speaks().then(|| orders::decide(&heard)).flatten())
         .unwrap_or_else(|| work::decide(&heard));
     draft.finish(&heard)
 }
@@ -57,6 +60,13 @@ pub fn decide_with(weights: &Weights, message: &str, context: &Context) -> Decis
 #[must_use]
 pub fn masked(message: &str, context: &Context) -> String {
     Heard::new(Weights::embedded(), message, context).masked
+}
+
+/// The reason that a refusal gives: all of its words, if there are more than those of a bare no.
+#[must_use]
+pub fn reason(message: &str) -> Option<String> {
+    let about = title::units(&text::fold(message), Weights::embedded());
+    (!about.is_empty()).then(|| message.trim().to_owned())
 }
 
 /// An agent's own commands reach it verbatim.
@@ -69,6 +79,22 @@ fn slash_command(heard: &Heard<'_>) -> Option<Draft> {
     let (task, execution) = heard.replied().or_else(|| heard.focus().map(|task| (task, None)))?;
     let verdict = Verdict::Continue { task: heard.task(task).id.clone(), execution: execution.map(|e| e.id.clone()) };
     Some(Draft::fact(verdict, "a slash command belongs to the agent and is passed on as typed"))
+}
+
+/// A message that begins with a word which the agent takes as a command is a line for that agent.
+fn own_word(heard: &Heard<'_>) -> Option<Draft> {
+    if heard.installed().next().is_some() || heard.keyed().is_some() {
+        return None;
+    }
+    let Some((at, execution)) = heard.replied().or_else(|| heard.focus().map(|task| (task, None))) else {
+        let taken = heard.commands(&heard.context.default_agent);
+        return taken.then(|| work::start(heard, 0.9, "it begins with a command of the project's agent"));
+    };
+    let task = heard.task(at);
+    let agent = &execution.or_else(|| task.executions.iter().find(|e| e.primary))?.agent;
+    let verdict = Verdict::Continue { task: task.id.clone(), execution: execution.map(|e| e.id.clone()) };
+    let why = format!("it begins with a command of {agent}, who works on \"{}\"", task.title);
+    heard.commands(agent).then(|| Draft::fact(verdict, why))
 }
 
 /// A key that looks like the visible ones but is none of them is asked about, unless it is a mere comparison.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::input::Context;
+use super::input::{Context, Task};
 use super::verdict::Verdict;
 use super::*;
 
@@ -171,4 +171,58 @@ fn nothing_at_all_is_survived() {
         decide("write a readme", &Context::default()).verdict,
         Verdict::NewTask { project: String::new(), agent: None }
     );
+}
+
+fn two_tasks() -> Context {
+    let task = |id: &str, key: &str, title: &str| Task {
+        id: id.into(),
+        key: key.into(),
+        title: title.into(),
+        project: "shop".into(),
+        ..Task::default()
+    };
+    Context {
+        focus: Some("T2".into()),
+        current_project: "shop".into(),
+        tasks: vec![task("T2", "shop-12", "Rate limit the login endpoint"), task("T1", "shop-11", "Checkout redesign")],
+        ..Context::default()
+    }
+}
+
+#[test]
+fn a_message_that_opens_a_subject_and_names_none_corrects_the_one_before() {
+    let context = two_tasks();
+    for message in [
+        "no, that's a new task",
+        "that's a new task",
+        "不对，这是新任务",
+        "nein, das ist eine neue Aufgabe",
+        "non, c'est une nouvelle tâche",
+        "いや、新しいタスクです",
+    ] {
+        assert_eq!(amend(message, &context), Some(Amended::New), "{message}");
+    }
+    for message in
+        ["I meant shop-11", "no, I meant shop-11", "no, continue shop-11", "no, the checkout one", "我说的是 shop-11"]
+    {
+        assert_eq!(amend(message, &context), Some(Amended::Task("T1".into())), "{message}");
+    }
+}
+
+#[test]
+fn what_has_something_to_say_of_its_own_corrects_nothing() {
+    let context = two_tasks();
+    for message in [
+        "new task: fix the footer",
+        "back to shop-11",
+        "how is shop-11?",
+        "stop shop-11",
+        "shop-11",
+        "no, use blue instead",
+        "I meant the green button",
+        "shop-11 add a test for the empty cart",
+        "no",
+    ] {
+        assert_eq!(amend(message, &context), None, "{message}");
+    }
 }

@@ -90,6 +90,10 @@ fn without_focus(heard: &Heard<'_>) -> Draft {
     }
     let bare = heard.acts.any(&[Act::Yes, Act::Always, Act::No, Act::YesBut, Act::GoOn, Act::Multi]) > 0.45;
     let adjusts = heard.acts.of(Act::Adjust) > 0.8 && heard.units.len() < 2;
+    // Where there is no task at all, nothing else can be meant than one to come.
+    if heard.context.tasks.is_empty() {
+        return start(heard, 0.7, "there is no task yet");
+    }
     let works = heard.acts.any(&[Act::Goal, Act::NewTask, Act::Adjust, Act::Ask]);
     if bare || works < 0.35 || (adjusts && !heard.context.tasks.is_empty()) {
         let open = heard.tasks_that(|state| state != Activity::Closed);
@@ -139,7 +143,8 @@ fn called_is_present(heard: &Heard<'_>, task: usize) -> bool {
     heard.installed().next().is_none_or(|(agent, _)| heard.task(task).executions.iter().any(|e| e.agent == agent))
 }
 
-fn start(heard: &Heard<'_>, sure: f32, why: &str) -> Draft {
+/// Starts a task of its own.
+pub fn start(heard: &Heard<'_>, sure: f32, why: &str) -> Draft {
     let context = heard.context;
     let project = heard.project.map_or_else(|| context.current_project.clone(), |at| context.projects[at].id.clone());
     let agent = heard.installed().next().filter(|_| heard.calls_agent() || instructed(heard));

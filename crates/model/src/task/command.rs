@@ -137,6 +137,26 @@ pub enum TaskCommand {
         /// Which.
         input: InputId,
     },
+    /// A message was meant for another task.
+    MoveOut {
+        /// Which.
+        input: InputId,
+        /// For which task.
+        to: TaskId,
+        /// Who says so.
+        person: PersonId,
+        /// Whether this task was started by it.
+        started: bool,
+        /// Whether the turn that it became may be stopped.
+        interrupt: bool,
+    },
+    /// A message was meant for this task.
+    MoveIn {
+        /// The message.
+        queued: QueuedInput,
+        /// The task that had it, if one did.
+        from: Option<TaskId>,
+    },
     /// Add an agent in a role.
     AddExecution {
         /// Which.

@@ -49,6 +49,10 @@ pub(crate) fn decide(
         TaskCommand::AssignKey { key } => draft.emit(TaskEvent::TaskKeyed { key }),
         TaskCommand::Enqueue { queued, execution, urgency } => draft.enqueue(queued, execution, urgency)?,
         TaskCommand::Withdraw { input } => draft.withdraw(input)?,
+        TaskCommand::MoveOut { input, to, person, started, interrupt } => {
+            draft.move_out(input, to, started.then_some(person), interrupt)?;
+        }
+        TaskCommand::MoveIn { queued, from } => draft.move_in(queued, from)?,
         TaskCommand::AddExecution { execution, agent, role } => draft.add_execution(execution, agent, role)?,
         TaskCommand::Switch { execution, agent, model } => draft.switch(execution, agent, model)?,
         TaskCommand::Cancel => draft.cancel()?,

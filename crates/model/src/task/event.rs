@@ -153,6 +153,21 @@ pub enum TaskEvent {
         /// Which.
         input: InputId,
     },
+    /// A message was meant for another task, and went there.
+    InputMovedOut {
+        /// Which.
+        input: InputId,
+        /// To which task.
+        to: TaskId,
+    },
+    /// A message was meant for this task, and came here.
+    InputMovedIn {
+        /// Which.
+        input: InputId,
+        /// From which task, if one had it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<TaskId>,
+    },
     /// A message left the queue and became a turn.
     TurnRequested {
         /// Of which execution.

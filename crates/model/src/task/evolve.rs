@@ -77,6 +77,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::ItemRecorded { execution, item } => remember(task, *execution, item),
         TaskEvent::InputQueued { .. }
         | TaskEvent::InputWithdrawn { .. }
+        | TaskEvent::InputMovedOut { .. }
         | TaskEvent::TurnRequested { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
@@ -102,6 +103,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::NativeForkRefused { .. } => apply_site(task, event),
         TaskEvent::TaskCreated { .. }
         | TaskEvent::ForkMade { .. }
+        | TaskEvent::InputMovedIn { .. }
         | TaskEvent::HandoffGiven { .. }
         | TaskEvent::RuntimeSessionReattached { .. } => {}
     }
@@ -145,7 +147,7 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                 execution.enqueue(queued.clone(), *urgency);
             }
         }
-        TaskEvent::InputWithdrawn { input } => {
+        TaskEvent::InputWithdrawn { input } | TaskEvent::InputMovedOut { input, .. } => {
             for execution in &mut task.executions {
                 execution.queue.retain(|queued| queued.input != *input);
             }

@@ -14,6 +14,7 @@ mod event;
 mod evolve;
 mod import;
 mod lifecycle;
+mod moves;
 mod react;
 mod runtime;
 mod site;

@@ -80,6 +80,8 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::HandoffGiven { .. }
         | TaskEvent::InputQueued { .. }
         | TaskEvent::InputWithdrawn { .. }
+        | TaskEvent::InputMovedOut { .. }
+        | TaskEvent::InputMovedIn { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
         | TaskEvent::TurnStalled { .. }

@@ -8,6 +8,7 @@ use throughline_model::approval::{ApprovalOption, Ask, Asked, Decision, OptionKi
 use throughline_model::command::Command;
 use throughline_model::content::ContentBlock;
 use throughline_model::conversation::{Birth, Channel, ConversationCommand, Received};
+use throughline_model::correction::Correction;
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::execution::{Execution, Role};
@@ -233,6 +234,46 @@ impl World {
 
     pub fn follow_up(&mut self, task: TaskId, text: &str) -> InputId {
         self.receive(Intent::Continue { task, execution: None }, None, text, Urgency::InTurn).expect("taken")
+    }
+
+    /// Says that an input was meant for a task.
+    pub fn correct(
+        &mut self,
+        input: InputId,
+        from: Option<TaskId>,
+        to: TaskId,
+        interrupt: bool,
+    ) -> Result<Vec<Event>, Rejection> {
+        let decision = RouteDecision {
+            id: self.mint.id(),
+            intent: Intent::Continue { task: to, execution: None },
+            confidence: 1.0,
+            evidence: vec![],
+            alternatives: vec![],
+            focus: None,
+        };
+        let started = from.is_some_and(|from| self.started_by(from) == Some(input));
+        let correction = Correction {
+            input,
+            person: self.person,
+            content: vec![ContentBlock::text("moved")],
+            said_at: Timestamp::from_millis(self.at),
+            decision,
+            birth: None,
+            from,
+            started,
+            interrupt,
+        };
+        let command = Command::Conversation(ConversationCommand::Correct(Box::new(correction)));
+        self.send(StreamId::Conversation(self.conversation), command)
+    }
+
+    /// The first input that a task was given.
+    pub fn started_by(&self, task: TaskId) -> Option<InputId> {
+        self.log.iter().find_map(|(stream, event, _)| match event {
+            Event::Task(TaskEvent::InputQueued { queued, .. }) if *stream == StreamId::Task(task) => Some(queued.input),
+            _ => None,
+        })
     }
 
     pub fn task(&self, task: TaskId) -> &Task {

@@ -10,13 +10,14 @@ use throughline_api::task::TaskChange;
 use throughline_api::{CURSOR, IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
 use throughline_engine::{EngineError, Idempotency, Message, Said};
 use throughline_model::content::{BlobRef, ContentBlock};
+use throughline_model::context::ReplyTo;
 use throughline_model::conversation::Channel;
-use throughline_model::ids::{InputId, ProjectId, TaskId};
+use throughline_model::ids::{ApprovalId, InputId, ProjectId};
 use throughline_model::input::Urgency;
 use throughline_model::rejection::Rejection;
 use throughline_model::route::Stated;
 use throughline_model::task::TaskCommand;
-use throughline_store::port::Lookup;
+use throughline_store::port::{Answer, Ask, Lookup};
 
 use super::{conversations, tasks};
 use crate::app::{Shared, task_ref};
@@ -81,7 +82,8 @@ async fn say(app: &Shared, message: Message) -> Result<Said, EngineError> {
     }
 }
 
-fn answer(app: &Shared, said: &Said, cursor: &str) -> Response {
+/// What became of a message, as its sender is told.
+pub(super) fn answer(app: &Shared, said: &Said, cursor: &str) -> Response {
     let sent = SentMessage {
         input: wire::input(&said.input),
         decision: wire::decision(&said.input.decision),
@@ -105,7 +107,7 @@ fn answer(app: &Shared, said: &Said, cursor: &str) -> Response {
 /// Where a message goes, as far as the person stated it.
 struct Place {
     stated: Stated,
-    reply_to: Option<TaskId>,
+    reply_to: Option<ReplyTo>,
     project: Option<ProjectId>,
 }
 
@@ -116,7 +118,7 @@ async fn place(app: &Shared, message: &SendMessage) -> Result<Place, Refusal> {
         None => None,
     };
     let reply_to = match &message.reply_to {
-        Some(name) => Some(app.row(name).await?.id),
+        Some(name) => Some(reply_to(app, name).await?),
         None => None,
     };
     let project = match project {
@@ -124,6 +126,17 @@ async fn place(app: &Shared, message: &SendMessage) -> Result<Place, Refusal> {
         None => None,
     };
     Ok(Place { stated: Stated { task, new, agent, role: role.map(wire::role_of) }, reply_to, project })
+}
+
+/// What a message replies to: a request for approval by its id, else a task by its key or id.
+pub(super) async fn reply_to(app: &Shared, name: &str) -> Result<ReplyTo, Refusal> {
+    if let Ok(id) = name.parse::<ApprovalId>()
+        && let Answer::Approvals(known) = app.ask(Ask::Approval(id)).await?
+        && !known.is_empty()
+    {
+        return Ok(ReplyTo::Approval(id));
+    }
+    Ok(ReplyTo::Task(app.row(name).await?.id))
 }
 
 /// The blocks of a message; nothing is stripped from its text.

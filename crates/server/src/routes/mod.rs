@@ -7,6 +7,7 @@ mod approvals;
 mod blobs;
 mod conversations;
 mod daemon;
+mod decisions;
 mod events;
 mod export;
 mod gc;
@@ -55,6 +56,9 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(conversations::put))
         .routes(routes!(messages::send))
         .routes(routes!(messages::withdraw))
+        .routes(routes!(decisions::correct))
+        .routes(routes!(decisions::correct_last))
+        .routes(routes!(decisions::explain))
         .routes(routes!(blobs::put))
         .routes(routes!(blobs::get))
         .routes(routes!(tasks::list))

@@ -75,6 +75,7 @@ fn aim(intent: &Intent) -> api::Aim {
             target.agent.clone_from(agent);
         }
         Intent::FreshSession { .. }
+        | Intent::Correct { .. }
         | Intent::Status { .. }
         | Intent::Cancel { .. }
         | Intent::Close { .. }

@@ -55,6 +55,10 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
             decision,
         }),
         TaskEvent::InputWithdrawn { input } => EntryBody::InputWithdrawn { input: input.uuid() },
+        TaskEvent::InputMovedOut { input, to } => EntryBody::InputMovedOut { input: input.uuid(), to: to.uuid() },
+        TaskEvent::InputMovedIn { input, from } => {
+            EntryBody::InputMovedIn { input: input.uuid(), from: from.map(|task| task.uuid()) }
+        }
         TaskEvent::ItemRecorded { execution, item: recorded } => item::item(*execution, recorded),
         TaskEvent::PlanRevised { plan } => {
             EntryBody::Plan { version: plan.version, entries: plan.entries.iter().map(task::plan_entry).collect() }
@@ -289,6 +293,7 @@ fn name(event: &Event) -> &'static str {
         Event::Project(ProjectEvent::TaskNumbered { .. }) => "task_numbered",
         Event::Conversation(ConversationEvent::ConversationOpened { .. }) => "conversation_opened",
         Event::Conversation(ConversationEvent::InputReceived(_)) => "input_received",
+        Event::Conversation(ConversationEvent::InputCorrected(_)) => "input_corrected",
         Event::Conversation(ConversationEvent::FocusMoved { .. }) => "focus_moved",
         Event::Conversation(ConversationEvent::DeliveryQueued { .. }) => "delivery_queued",
         Event::Conversation(ConversationEvent::DeliverySettled { .. }) => "delivery_settled",

@@ -27,9 +27,11 @@ pub(crate) fn choice(choice: &Choice) -> api::Choice {
 
 fn action(action: &Action) -> api::Action {
     match action {
-        Action::Correct { decision, task } => {
-            api::Action::Correct { decision: decision.uuid(), task: task.map(|task| task.uuid()) }
-        }
+        Action::Correct { decision, task, interrupt } => api::Action::Correct {
+            decision: decision.uuid(),
+            task: task.map(|task| task.uuid()),
+            interrupt: *interrupt,
+        },
         Action::Decide { approval, verdict, digest } => api::Action::Decide {
             approval: approval.uuid(),
             option: match verdict {

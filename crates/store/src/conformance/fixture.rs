@@ -100,6 +100,7 @@ impl Fixture {
             last_said: "Done: the button is green.".into(),
             waiting_for: None,
             plan: None,
+            executions: vec![],
             updated_at,
         }
     }

@@ -1,9 +1,9 @@
 //! Rows of lists and look-ups.
 
 use throughline_model::execution::Activity;
-use throughline_model::ids::TurnId;
+use throughline_model::ids::{PersonId, TaskId, TurnId};
 use throughline_model::task::Lifecycle;
-use throughline_model::view::{InputMoved, Row, TaskRow};
+use throughline_model::view::{Addressed, InputMoved, Row, TaskRow};
 
 use super::Site;
 use super::fixture::{Fixture, at};
@@ -175,6 +175,20 @@ pub(super) async fn approvals_are_pending_until_settled(site: &dyn Site) {
     assert_eq!(ask(list(None, None, 1)).await, Answer::Approvals(vec![later.clone()]));
     assert_eq!(ask(list(None, Some(later.id), 10)).await, Answer::Approvals(vec![sooner.clone()]));
     assert_eq!(ask(list(Some("pending"), None, 10)).await, Answer::Approvals(vec![later]));
+}
+
+pub(super) async fn what_a_person_addressed_lately_is_listed(site: &dyn Site) {
+    let (store, mut make) = (site.open().await, Fixture::new(27));
+    let (me, you): (PersonId, PersonId) = (make.id(), make.id());
+    let tasks: [TaskId; 3] = [make.id(), make.id(), make.id()];
+    let row = |person, task, millis| Addressed { person, task, at: at(millis) };
+    let said = [row(me, tasks[0], 10), row(me, tasks[1], 20), row(you, tasks[2], 30), row(me, tasks[0], 40)];
+    write(&*store, said.map(Row::Addressed).to_vec()).await;
+    let ask = async |since, limit| store.ask(Ask::Addressed(me, at(since), limit)).await.expect("an answer");
+    assert_eq!(ask(0, 9).await, Answer::Addressed(vec![said[3], said[1]]), "each task once, the newest first");
+    assert_eq!(ask(21, 9).await, Answer::Addressed(vec![said[3]]));
+    assert_eq!(ask(0, 1).await, Answer::Addressed(vec![said[3]]));
+    assert_eq!(ask(41, 9).await, Answer::Addressed(vec![]));
 }
 
 pub(super) async fn projects_and_deliveries_are_listed(site: &dyn Site) {

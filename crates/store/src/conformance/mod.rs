@@ -61,6 +61,7 @@ cases! {
     lists::a_task_is_found_by_key_and_by_id,
     lists::inputs_move_and_are_found_by_decision,
     lists::approvals_are_pending_until_settled,
+    lists::what_a_person_addressed_lately_is_listed,
     lists::projects_and_deliveries_are_listed,
     work::the_same_message_again_names_the_earlier_one,
     work::one_of_many_equal_messages_gets_in,

@@ -75,6 +75,7 @@ pub(super) enum EncodedRow {
     InputMoved { id: Key, turn: Option<Key>, state: &'static str },
     Approval { id: Key, state: String, asked_at: i64, data: String },
     Delivery { id: Key, at: i64, data: String },
+    Addressed { person: Key, task: Key, at: i64 },
 }
 
 #[derive(Debug)]
@@ -157,6 +158,11 @@ fn row(row: &Row) -> Result<EncodedRow, StoreError> {
             id: delivery.id.uuid().into_bytes(),
             at: delivery.at.millis(),
             data: json(delivery)?,
+        },
+        Row::Addressed(addressed) => EncodedRow::Addressed {
+            person: addressed.person.uuid().into_bytes(),
+            task: addressed.task.uuid().into_bytes(),
+            at: addressed.at.millis(),
         },
     })
 }

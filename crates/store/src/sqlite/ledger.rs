@@ -47,6 +47,7 @@ struct Lists<'c> {
     move_input: Statement<'c>,
     approval: Statement<'c>,
     delivery: Statement<'c>,
+    addressed: Statement<'c>,
 }
 
 /// Statements of what came in and what is to be done.
@@ -226,6 +227,10 @@ impl<'c> Lists<'c> {
                 "INSERT INTO outbox (id, at, data) VALUES (?1, ?2, ?3) \
                  ON CONFLICT (id) DO UPDATE SET at = excluded.at, data = excluded.data",
             )?,
+            addressed: connection.prepare(
+                "INSERT INTO addressed (person, task, at) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (person, task) DO UPDATE SET at = excluded.at",
+            )?,
         })
     }
 
@@ -241,6 +246,7 @@ impl<'c> Lists<'c> {
                 self.approval.execute(params![id, state, asked_at, data])?
             }
             EncodedRow::Delivery { id, at, data } => self.delivery.execute(params![id, at, data])?,
+            EncodedRow::Addressed { person, task, at } => self.addressed.execute(params![person, task, at])?,
         };
         Ok(())
     }

@@ -5,11 +5,11 @@
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
 use serde::de::DeserializeOwned;
 use throughline_model::event::{Event, Recorded, Seq};
-use throughline_model::ids::{Id as _, InputId, ItemId, RuntimeSessionId, TurnId};
+use throughline_model::ids::{Id as _, InputId, ItemId, PersonId, RuntimeSessionId, TaskId, TurnId};
 use throughline_model::state::State;
 use throughline_model::stream::{StreamId, StreamKind};
 use throughline_model::time::Timestamp;
-use throughline_model::view::{InputRow, TaskRow};
+use throughline_model::view::{Addressed, InputRow, TaskRow};
 use uuid::Uuid;
 
 use super::encode::{Key, stream_key, stream_of};
@@ -213,6 +213,7 @@ pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreE
              AND rowid > coalesce((SELECT rowid FROM approvals WHERE id = ?2), 0) ORDER BY rowid LIMIT ?3",
             params![query.state, query.after.map(|id| id.uuid().into_bytes()), query.limit],
         )?),
+        Ask::Addressed(person, since, limit) => Answer::Addressed(addressed(connection, person, since, limit)?),
         Ask::Inbox(key) => Answer::Inbox(inbox(connection, key)?),
         Ask::Mark(session, epoch) => Answer::Mark(mark(connection, session, epoch)?),
         Ask::Deliveries(limit) => Answer::Deliveries(decoded(
@@ -225,6 +226,20 @@ pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreE
             .prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?
             .query_row([], |row| row.get(0))?)),
         Ask::Incarnation => Answer::Incarnation(incarnation(connection)?),
+    })
+}
+
+fn addressed(
+    connection: &Connection,
+    person: PersonId,
+    since: Timestamp,
+    limit: usize,
+) -> Result<Vec<Addressed>, StoreError> {
+    let sql = "SELECT task, at FROM addressed INDEXED BY addressed_lately WHERE person = ?1 AND at >= ?2 \
+         ORDER BY at DESC LIMIT ?3";
+    rows(connection, sql, params![person.uuid().into_bytes(), since.millis(), limit], |row| {
+        let task = TaskId::from_uuid(Uuid::from_bytes(row.get::<_, Key>(0)?));
+        Ok(Addressed { person, task, at: Timestamp::from_millis(row.get(1)?) })
     })
 }
 
