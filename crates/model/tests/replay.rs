@@ -13,7 +13,7 @@ use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::evolve;
 use throughline_model::execution::Role;
-use throughline_model::ids::TaskId;
+use throughline_model::ids::{ConversationId, TaskId};
 use throughline_model::input::Urgency;
 use throughline_model::item::{Item, ItemBody};
 use throughline_model::route::Intent;
@@ -86,7 +86,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Run {
     world: World,
     tasks: Vec<TaskId>,
-    phone: throughline_model::ids::ConversationId,
+    phone: ConversationId,
 }
 
 impl Run {
@@ -169,29 +169,34 @@ impl Run {
             }
             Step::Switch(index) => {
                 let execution = world.mint.id();
-                world
-                    .tell(of(index), TaskCommand::Switch { execution, agent: Some("codex".into()), model: None })
-                    .is_err()
+                let switch = TaskCommand::Switch { execution, agent: Some("codex".into()), model: None };
+                world.tell(of(index), switch).is_err()
             }
-            Step::Correct(from, to, interrupt) => {
-                let primary = world.primary(of(from));
-                let queued = primary.queue.first().map(|queued| queued.input);
-                let active = primary.active.as_ref().map(|turn| turn.input.input);
-                let last = primary.past.last.as_ref().map(|turn| turn.input.input);
-                let input = queued.or(active).or(last);
-                input.is_none_or(|input| world.correct(input, Some(of(from)), of(to), interrupt).is_err())
-            }
-            Step::StopAll => {
-                let runs = |task: &&TaskId| world.primary(**task).active.is_some();
-                let running = tasks.iter().filter(runs).copied().collect();
-                let everything = Intent::Cancel { task: None, running };
-                world.receive_in(self.phone, everything, None, "stop everything", Urgency::InTurn).is_err()
-            }
+            Step::Correct(from, to, interrupt) => corrected(world, of(from), of(to), interrupt),
+            Step::StopAll => stopped(world, self.phone, &tasks),
             Step::Note(index) => {
                 world.tell(of(index), TaskCommand::PinNote { person, text: "mind this".into() }).is_err()
             }
         }
     }
+}
+
+/// Whether an input of one task could not be moved to another.
+fn corrected(world: &mut World, from: TaskId, to: TaskId, interrupt: bool) -> bool {
+    let primary = world.primary(from);
+    let queued = primary.queue.first().map(|queued| queued.input);
+    let active = primary.active.as_ref().map(|turn| turn.input.input);
+    let last = primary.past.last.as_ref().map(|turn| turn.input.input);
+    let input = queued.or(active).or(last);
+    input.is_none_or(|input| world.correct(input, Some(from), to, interrupt).is_err())
+}
+
+/// Whether "stop everything" was refused.
+fn stopped(world: &mut World, phone: ConversationId, tasks: &[TaskId]) -> bool {
+    let runs = |task: &&TaskId| world.primary(**task).active.is_some();
+    let running = tasks.iter().filter(runs).copied().collect();
+    let everything = Intent::Cancel { task: None, running };
+    world.receive_in(phone, everything, None, "stop everything", Urgency::InTurn).is_err()
 }
 
 fn report(world: &mut World, task: TaskId, report: Report) -> bool {
