@@ -181,6 +181,25 @@ pub struct RuntimeSession {
     pub mcp_servers: Vec<String>,
     /// The agent's own slash commands.
     pub commands: Vec<Choice>,
+    /// Its process is not to change the workspace; left out if it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<ReadOnly>,
+}
+
+/// That a process is not to change the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReadOnly {
+    /// `landlock` or `agent_mode`; left out if nothing enforces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforced_by: Option<String>,
+}
+
+impl ReadOnly {
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        if self.enforced_by.is_some() { "read-only (enforced)" } else { "read-only (not enforced)" }
+    }
 }
 
 /// An agent's own name and version.
@@ -272,6 +291,9 @@ pub struct TaskChange {
     pub task: Task,
     /// Follow the event stream from here to see what comes of it.
     pub cursor: String,
+    /// What an agent that was added in a role that only reads is held to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<ReadOnly>,
 }
 
 /// An agent to add to a task.

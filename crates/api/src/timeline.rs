@@ -8,7 +8,7 @@ use crate::approval::{Approval, ApprovalState};
 use crate::content::{ContentBlock, Text};
 use crate::diff::ChangedFile;
 use crate::message::Decision;
-use crate::task::{AgentVersion, ResumeCause, Role, StartReason, TaskRef, TurnEnd};
+use crate::task::{AgentVersion, ReadOnly, ResumeCause, Role, StartReason, TaskRef, TurnEnd};
 use crate::workspace::ForkedFrom;
 
 /// One durable event.
@@ -317,6 +317,9 @@ pub enum EntryBody {
         /// The mode in use, where the agent says.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<String>,
+        /// Its process is not to change the workspace; left out if it may.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read_only: Option<ReadOnly>,
     },
     /// Something about a runtime session changed.
     RuntimeSessionChanged {
@@ -385,6 +388,15 @@ pub enum EntryBody {
         /// The last turn that it tells of; all that happened if left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cut: Option<Uuid>,
+    },
+    /// What others found went to an execution, along with a turn's prompt.
+    FindingsPassed {
+        /// To which execution.
+        execution: Uuid,
+        /// With which turn.
+        turn: Uuid,
+        /// The turns whose last words they are.
+        findings: Vec<Uuid>,
     },
     /// The brief was written, and went to the agent with this turn's prompt.
     HandoffGiven {

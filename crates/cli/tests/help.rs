@@ -35,6 +35,7 @@ fn every_command_explains_itself() {
         "take",
         "discard",
         "add",
+        "fix",
         "switch",
         "note",
         "locale",

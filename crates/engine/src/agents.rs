@@ -8,8 +8,9 @@ use throughline_acp::outgoing;
 use throughline_acp::quirks::Quirks;
 use throughline_acp::request_id::Opening;
 use throughline_keeper::client::{self, Happening as Kept, Reader};
+use throughline_model::execution::Role;
 use throughline_model::ids::{Id as _, RuntimeSessionId};
-use throughline_model::runtime_session::{AgentDescription, Failure};
+use throughline_model::runtime_session::{AgentDescription, Failure, WriteAccess};
 use tokio::time::{Duration, timeout};
 
 use crate::driver::launch::{find_program, launch_failure, whole};
@@ -54,6 +55,13 @@ impl Engine {
         shared.config.agents.iter().map(status).collect()
     }
 
+    /// What an agent in a role would be held to.
+    #[must_use]
+    pub fn write_access(&self, agent: &str, role: Role) -> WriteAccess {
+        let shared = self.inner.drivers.shared();
+        shared.write_access(shared.config.agent(agent), role)
+    }
+
     /// Starts an agent, asks who it is, and ends it again.
     ///
     /// # Errors
@@ -65,7 +73,7 @@ impl Engine {
         };
         let id: RuntimeSessionId = shared.core.clock.now().mint().id();
         let dir = shared.home.keepers().join(format!("probe-{id}"));
-        let spec = shared.launch_spec(agent, shared.home.path()).await;
+        let spec = shared.launch_spec(agent, shared.home.path(), None).await;
         client::launch(&shared.keeper_exe, &dir, &spec).await.map_err(|error| launch_failure(agent, &error))?;
         let answer = self.ask_who(&dir, id).await;
         let _ = client::sweep_dir(&dir).await;

@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             cwd: "/".into(),
             env: vec![],
             bounds: Bounds::default(),
+            confine: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(client::launch(&std::env::current_exe()?, &dir, &spec))?;

@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::confine::{self, Confine};
 use crate::conn::{ConnId, is_passing};
 use crate::exit::AgentStatus;
 use crate::frames::FrameLog;
@@ -58,7 +59,8 @@ pub(crate) type Verdict = (ConnId, u64, Reply);
 
 impl Agent {
     pub(crate) fn spawn(spec: &LaunchSpec, marker: &Path) -> io::Result<Self> {
-        let mut child = Command::new(&spec.program)
+        let mut command = Command::new(&spec.program);
+        command
             .args(&spec.args)
             .current_dir(&spec.cwd)
             .env_clear()
@@ -67,8 +69,11 @@ impl Agent {
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+            .stderr(Stdio::piped());
+        let mut child = match &spec.confine {
+            None => command.spawn()?,
+            Some(confine) => confined(confine, command, marker)?,
+        };
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         unblock(stdin.as_ref())?;
         unblock(stdout.as_ref())?;
@@ -191,6 +196,20 @@ impl Agent {
             verdicts.push((asker.conn, asker.seq, reply));
         }
     }
+}
+
+/// Starts it confined. Temporary files go to the keeper's folder if the usual one is not writable as a whole.
+fn confined(confine: &Confine, mut command: Command, dir: &Path) -> io::Result<Child> {
+    let mut confine = confine.clone();
+    let named = command.get_envs().find(|(name, _)| *name == "TMPDIR").and_then(|(_, value)| value);
+    let usual = named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    if !confine.grants_whole(&usual) {
+        let tmp = dir.join("tmp");
+        std::fs::create_dir_all(&tmp)?;
+        command.env("TMPDIR", &tmp);
+        confine.own.push(tmp);
+    }
+    confine::spawn(&confine, command)
 }
 
 fn unblock<F: AsFd>(pipe: Option<&F>) -> io::Result<()> {

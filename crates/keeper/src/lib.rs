@@ -15,11 +15,12 @@
 //! | `spool/` | the agent's stdout, in checksummed segments |
 //! | `frames` | what was recorded and written to the agent's stdin |
 //! | `stderr.*` | the first and the last of the agent's stderr |
+//! | `tmp/` | temporary files of a confined agent that may not write to the system's folder for them |
 //! | `keeper.log` | the keeper's own stderr, empty unless it panicked |
 //! | `exit.json` | the [`Exit`], written once the whole tree is gone |
 //!
-//! *Invariant:* the keeper has one thread, no async runtime, and no buffer that grows with the
-//! agent's output. *Invariant:* no byte of the agent's stdout is dropped before it was acknowledged.
+//! *Invariant:* the keeper has one thread (a second one lives only while a confined agent is being
+//! started), no async runtime, and no buffer that grows with the agent's output. *Invariant:* no byte of the agent's stdout is dropped before it was acknowledged.
 //! *Invariant:* a frame id reaches the agent's stdin at most once. *Invariant:* an `exit.json` says
 //! whether anything of the tree is left. The keeper does not know ACP: a frame is a line.
 #![allow(clippy::disallowed_methods, reason = "this crate owns spawning, and the keeper's leases are its own clock")]
@@ -27,6 +28,7 @@
 mod agent;
 mod calls;
 pub mod client;
+mod confine;
 mod conn;
 mod crc;
 mod ending;
@@ -45,6 +47,7 @@ mod spool;
 mod stderr;
 mod tree;
 
+pub use confine::{Confine, can_confine};
 pub use exit::{AgentStatus, Exit, ExitReason, TreeEnd};
 pub use frames::{FrameState, FramesError, frame_state, frame_states};
 pub use protocol::Activity;

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::confine::Confine;
+
 /// The environment variable that every process of an agent's tree inherits. Its value is the
 /// canonical path of the keeper's directory, so that two homes never sweep each other.
 pub const MARKER: &str = "THROUGHLINE_KEEPER";
@@ -30,6 +32,9 @@ pub struct LaunchSpec {
     pub env: Vec<(String, String)>,
     #[serde(default)]
     pub bounds: Bounds,
+    /// Where it may write; everywhere if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confine: Option<Confine>,
 }
 
 /// What one keeper may use. All have defaults.
@@ -94,6 +99,7 @@ impl fmt::Debug for LaunchSpec {
             .field("cwd", &self.cwd)
             .field("env", &names)
             .field("bounds", &self.bounds)
+            .field("confine", &self.confine)
             .finish()
     }
 }
@@ -123,6 +129,7 @@ mod tests {
             cwd: "/".into(),
             env: vec![("API_KEY".into(), "hunter2".into())],
             bounds: Bounds::default(),
+            confine: None,
         };
         assert!(!format!("{spec:?}").contains("hunter2"));
         let text = serde_json::to_string(&spec.without_secrets()).unwrap();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::ChangedFile;
 use crate::handoff::Handoff;
-use crate::ids::ExecutionId;
+use crate::ids::{ExecutionId, TurnId};
 use crate::input::QueuedInput;
 use crate::runtime_session::{Failure, ResumeCause, RuntimeSession, StartReason};
 use crate::time::Timestamp;
@@ -30,6 +30,12 @@ impl Role {
     #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Role::Editor | Role::Tester)
+    }
+
+    /// Whether its last words are for the other executions to know.
+    #[must_use]
+    pub fn reports(self) -> bool {
+        !matches!(self, Role::Editor)
     }
 
     /// The word for it.
@@ -102,9 +108,33 @@ pub struct Past {
     /// What its last turn changed, by name. Bounded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<ChangedFile>,
+    /// What it found out for the others, newest last.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+}
+
+/// A turn whose last words are worth something to the other executions: a review, a report, an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// In which turn.
+    pub turn: TurnId,
+    /// Who was there when it ended, and has not got it.
+    pub due: Vec<ExecutionId>,
+    /// Somebody has got it.
+    pub passed: bool,
+}
+
+impl Finding {
+    /// Whether it goes along with the next prompt of this execution. Who joined later gets what nobody has.
+    #[must_use]
+    pub fn is_due(&self, to: ExecutionId) -> bool {
+        self.due.contains(&to) || !self.passed
+    }
 }
 
 impl Past {
+    /// How many findings are kept for who has not got them.
+    pub const FINDINGS: usize = 20;
     /// So many deaths within [`Past::LOOP_MILLIS`] are a crash loop.
     pub const LOOP_DEATHS: usize = 3;
     /// See [`Past::LOOP_DEATHS`].

@@ -20,6 +20,7 @@ pub mod delivery;
 pub mod effect;
 pub mod event;
 pub mod execution;
+pub mod findings;
 pub mod handoff;
 pub mod ids;
 pub mod input;

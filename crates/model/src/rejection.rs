@@ -64,6 +64,9 @@ pub enum Rejection {
         /// What was wanted.
         verb: &'static str,
     },
+    /// Nobody found anything that the editor has not got.
+    #[error("there are no findings that the editor has not got")]
+    NoFindings,
     /// The input was dispatched, handled or withdrawn before.
     #[error("the input is no longer waiting")]
     InputGone,
@@ -105,6 +108,7 @@ impl Rejection {
             Rejection::NotAFork => "not_a_fork",
             Rejection::NeedsConsent => "needs_consent",
             Rejection::NoTurn { .. } => "no_turn",
+            Rejection::NoFindings => "no_findings",
             Rejection::InputGone => "input_gone",
             Rejection::QueueFull { .. } => "queue_full",
             Rejection::Empty => "empty_message",
@@ -130,6 +134,7 @@ impl Rejection {
             Rejection::NotAFork => "`tl fork KEY` makes one of a task; `tl close KEY` is done with it",
             Rejection::NeedsConsent => "`tl correct --interrupt` stops that turn and moves the message",
             Rejection::NoTurn { .. } => "`tl show KEY` shows what happened",
+            Rejection::NoFindings => "`tl add KEY --agent A --role reviewer TEXT` has the work reviewed",
             Rejection::InputGone => "`tl cancel KEY` stops the turn it became",
             Rejection::QueueFull { .. } => "wait for the agent, or `tl cancel KEY`",
             Rejection::Empty => "say something, or attach a file",

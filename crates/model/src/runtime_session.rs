@@ -28,6 +28,9 @@ pub struct RuntimeSession {
     /// How far its past was read, if it was begun elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedPast>,
+    /// Whether its agent was told its role.
+    #[serde(default)]
+    pub introduced: bool,
 }
 
 /// How far the past of an imported session was read.
@@ -37,6 +40,38 @@ pub struct ImportedPast {
     pub turns: u64,
     /// There is no more to read.
     pub whole: bool,
+}
+
+/// Whether a process may change the workspace, and what keeps it from doing so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "access", rename_all = "snake_case")]
+pub enum WriteAccess {
+    /// It may.
+    #[default]
+    Writes,
+    /// It is not to.
+    ReadOnly {
+        /// What keeps it from doing so; nothing but its role's words if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        enforced_by: Option<Enforcement>,
+    },
+}
+
+impl WriteAccess {
+    /// Whether a record can leave it out.
+    pub(crate) fn unsaid(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What keeps a process from writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Enforcement {
+    /// The kernel.
+    Landlock,
+    /// The agent's own read-only mode.
+    AgentMode,
 }
 
 /// When a process goes while nothing runs.
@@ -142,6 +177,9 @@ pub struct RuntimeDescription {
     pub forked_from: Option<String>,
     /// MCP servers that the session was opened with.
     pub mcp_servers: Vec<String>,
+    /// Whether its process may change the workspace.
+    #[serde(skip_serializing_if = "WriteAccess::unsaid")]
+    pub write_access: WriteAccess,
 }
 
 /// The agent's name and version, as it gives them.

@@ -32,6 +32,9 @@ pub struct ActiveTurn {
     /// How many requests were taken in it, and whether more were refused.
     #[serde(default)]
     pub asked: AskedSoFar,
+    /// The turns of other executions whose findings go along with the prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<TurnId>,
     /// The workspace as it was before the agent got the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CheckpointTree>,

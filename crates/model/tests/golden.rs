@@ -38,6 +38,8 @@ fn all_that_can_happen() -> World {
     let task = work(&mut world);
     import(&mut world);
     endings(&mut world, task);
+    let (reviewed, _) = world.reviewed();
+    world.follow_up(reviewed, "fix what it found");
     world
 }
 
@@ -269,6 +271,7 @@ const EVENTS: &[&str] = &[
     "model_chosen",
     "handoff_prepared",
     "handoff_given",
+    "findings_passed",
     "input_queued",
     "input_withdrawn",
     "input_moved_out",

@@ -76,6 +76,7 @@ fn status_of(code: &str) -> StatusCode {
         | "nothing_to_undo"
         | "checkpoint_not_taken"
         | "no_turn"
+        | "no_findings"
         | "input_gone"
         | "idempotency_conflict"
         | "home_in_use" => StatusCode::CONFLICT,

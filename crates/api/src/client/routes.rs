@@ -317,6 +317,11 @@ impl Client {
         self.json(Call::post(&format!("/api/v1/tasks/{}/notes", escaped(key))).with_json(note)?).await
     }
 
+    /// Sends what others found to the editor.
+    pub async fn send_findings(&self, key: &str) -> Result<SentMessage, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/findings", escaped(key)))).await
+    }
+
     /// Pins a note to a project.
     pub async fn pin_project_note(&self, project: &str, note: &PinNote) -> Result<PinnedNotes, ClientError> {
         self.json(Call::post(&format!("/api/v1/projects/{}/notes", escaped(project))).with_json(note)?).await

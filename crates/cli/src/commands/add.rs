@@ -1,8 +1,10 @@
 //! `tl add`: a second agent under the same task. It replaces nothing.
 
+use std::ffi::OsString;
+
 use throughline_api::task::AddExecution;
 
-use super::Context;
+use super::{Context, say};
 use crate::failure::Outcome;
 use crate::role::RoleArg;
 use crate::task_change;
@@ -19,12 +21,28 @@ pub(crate) struct Args {
     /// As what
     #[arg(long, value_name = "R")]
     role: RoleArg,
+    /// What it is to do first; `-` reads it from stdin
+    #[arg(value_name = "TEXT")]
+    text: Vec<OsString>,
+    /// Return at once instead of watching
+    #[arg(long)]
+    detach: bool,
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let add = AddExecution { agent: args.agent.clone(), role: args.role.into() };
     let change = context.tell(async |client| Ok(client.add_execution(&args.key, &add).await?)).await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
-    let done = format!("{} joined as {}", add.agent, add.role.word());
-    task_change::print(context.output, &change, &done)
+    let mut done = format!("{} joined as {}", add.agent, add.role.word());
+    if let Some(read_only) = &change.read_only {
+        done.push_str(&format!(", {}", read_only.words()));
+    }
+    if args.text.is_empty() {
+        return task_change::print(context.output, &change, &done);
+    }
+    // A stream of documents has no place for a line of its own: the timeline has it.
+    if !context.output.is_json() {
+        task_change::print(context.output, &change, &done)?;
+    }
+    say::run(context, say::Args::to(args.key, args.agent, args.role, args.text, args.detach)).await
 }

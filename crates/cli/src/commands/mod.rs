@@ -18,6 +18,7 @@ mod discard;
 mod doctor;
 mod down;
 mod export;
+mod fix;
 mod fork;
 mod fresh;
 mod gc;
@@ -94,6 +95,7 @@ enum Command {
     Discard(discard::Args),
     Switch(switch::Args),
     Add(add::Args),
+    Fix(fix::Args),
     Note(note::Args),
     Locale(locale::Args),
     Project(project::Args),
@@ -187,6 +189,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Restore(args) => client(output, |context| restore::run(context, args)),
         Command::Fresh(args) => client(output, |context| fresh::run(context, args)),
         Command::Switch(args) => client(output, |context| switch::run(context, args)),
+        Command::Fix(args) => client(output, |context| fix::run(context, args)),
         Command::Add(args) => client(output, |context| add::run(context, args)),
         Command::Locale(args) => client(output, |context| locale::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),

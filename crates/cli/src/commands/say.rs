@@ -57,6 +57,24 @@ pub(crate) struct Args {
     interrupt: bool,
 }
 
+impl Args {
+    /// What is said to one agent in a role of a task.
+    pub(super) fn to(key: String, agent: String, role: RoleArg, text: Vec<OsString>, detach: bool) -> Self {
+        Self {
+            text,
+            conversation: None,
+            task: Some(key),
+            new: false,
+            agent: Some(agent),
+            role: Some(role),
+            project: None,
+            attach: vec![],
+            detach,
+            interrupt: false,
+        }
+    }
+}
+
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let text = message_content::text(&args.text)?;
     let files = message_content::read_files(&args.attach)?;

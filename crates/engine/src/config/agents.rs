@@ -29,6 +29,19 @@ pub struct AgentProfile {
     pub failed_messages: Vec<FailedMessage>,
     /// Words that it takes as a command where a message begins with one.
     pub words: Vec<String>,
+    /// How it works in a role that only reads.
+    pub read_only: ReadOnly,
+}
+
+/// How an agent works in a role that only reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadOnly {
+    /// The mode of its own in which it changes nothing.
+    pub mode: Option<String>,
+    /// Its own state, which it has to write all the same. `~/`, `{home}/` and `$NAME` are understood; what ends with a
+    /// slash is made.
+    pub writable: Vec<String>,
 }
 
 impl AgentProfile {
@@ -56,6 +69,8 @@ pub(super) struct Profile {
     failed_messages: Vec<FailedMessage>,
     #[serde(default)]
     words: Vec<String>,
+    #[serde(default)]
+    read_only: ReadOnly,
 }
 
 fn yes() -> bool {
@@ -68,11 +83,11 @@ pub(super) fn profiles(own: BTreeMap<String, Profile>) -> Result<Vec<AgentProfil
         toml::from_str(SHIPPED).map_err(|error| format!("the shipped agents: {error}"))?;
     profiles.extend(own);
     let concrete = |(name, profile): (String, Profile)| {
-        let Profile { command, aliases, env, set, install, resumes, failed_messages, words } = profile;
+        let Profile { command, aliases, env, set, install, resumes, failed_messages, words, read_only } = profile;
         if command.is_empty() {
             return Err(format!("agent `{name}` has an empty command"));
         }
-        Ok(AgentProfile { name, command, aliases, env, set, install, resumes, failed_messages, words })
+        Ok(AgentProfile { name, command, aliases, env, set, install, resumes, failed_messages, words, read_only })
     };
     profiles.into_iter().map(concrete).collect()
 }

@@ -1,11 +1,13 @@
 //! Settings: `config.toml` in the home, over the agents that are shipped. Nothing here is read twice.
 //!
 //! - `agents`: the agents that can be named;
-//! - `projects`: what is said about a project by its name.
+//! - `projects`: what is said about a project by its name;
+//! - `roles`: what each role is told and allowed.
 
 mod agents;
 mod projects;
 mod retention;
+mod roles;
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,6 +18,7 @@ pub use agents::AgentProfile;
 pub use projects::{OnAgentFailure, ProjectSettings};
 pub use retention::Retention;
 pub(crate) use retention::days;
+pub use roles::Roles;
 use throughline_model::content::Text;
 use throughline_model::handoff::Budget;
 
@@ -51,10 +54,19 @@ pub struct Config {
     pub park_after: Duration,
     /// How many processes there may be before one that rests has to go.
     pub max_live_sessions: usize,
-    /// How long a brief may be.
-    pub handoff: Budget,
+    /// What agents are told besides the person's words.
+    pub briefing: Briefing,
     /// How long what is no longer needed stays.
     pub retention: Retention,
+}
+
+/// What agents are told besides the person's words.
+#[derive(Clone, Debug, Default)]
+pub struct Briefing {
+    /// How long a handoff, or what others found, may be.
+    pub handoff: Budget,
+    /// What each role is told and allowed.
+    pub roles: Roles,
 }
 
 /// Why the settings cannot be used.
@@ -106,6 +118,7 @@ struct File {
     park_after_secs: Option<u64>,
     max_live_sessions: Option<usize>,
     handoff: HandoffFile,
+    roles: roles::File,
     agents: BTreeMap<String, agents::Profile>,
     env: BTreeMap<String, String>,
     env_file: Option<PathBuf>,
@@ -174,8 +187,11 @@ impl Config {
             ),
             park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
-            handoff: file.handoff.budget().map_err(invalid)?,
             retention: file.retention,
+            briefing: Briefing {
+                handoff: file.handoff.budget().map_err(invalid)?,
+                roles: Roles::with(file.roles).map_err(invalid)?,
+            },
         };
         let stray = config.agents_in_use().into_iter().find(|(_, name)| config.agent(name).is_none());
         if let Some((place, name)) = stray {
@@ -292,6 +308,8 @@ mod tests {
             ("[agents.mine]\ncommand = []", "mine"),
             ("[agents.mine]\n", "command"),
             ("[handoff]\nmax_bytes = 1000000", "handoff.max_bytes"),
+            ("[roles.reviewer]\nread_only = false", "roles.reviewer"),
+            ("[roles.janitor]", "janitor"),
             ("not toml", "config.toml"),
         ] {
             let error = parse(text).expect_err(text);

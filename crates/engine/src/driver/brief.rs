@@ -1,5 +1,6 @@
-//! The brief for a session that has not seen the work: gathered from the record, completed with what only the outside
-//! knows (names, patches, long outputs), written once, and kept in the record as it was given.
+//! What goes along with a prompt. The brief for a session that has not seen the work: gathered from the record, completed
+//! with what only the outside knows (names, patches, long outputs), written once, and kept in the record as it was given.
+//! And what others found, in the words of the record.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,8 +9,10 @@ use throughline_model::command::Command;
 use throughline_model::content::Text;
 use throughline_model::effect::Process;
 use throughline_model::event::Event;
+use throughline_model::findings::{self, Found};
 use throughline_model::handoff::{Handoff, Material, Patch, compose};
 use throughline_model::ids::{TaskId, TurnId};
+use throughline_model::item::{Item, ItemBody};
 use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Task, TaskCommand, TaskEvent};
@@ -48,6 +51,24 @@ impl Shared {
         Ok(text)
     }
 
+    /// What others found in these turns, in their own last words.
+    pub(super) async fn findings(&self, task: TaskId, turns: &[TurnId]) -> Result<String, EngineError> {
+        let past = self.past(task).await?;
+        let state = self.core.task(task).await?;
+        let task = state.task().ok_or(Rejection::NotFound { what: "task" })?;
+        let told = Material::gather(task, &past, None, None).turns;
+        let mut findings = vec![];
+        for turn in turns {
+            let Some(told) = told.iter().find(|told| told.turn == *turn) else { continue };
+            let text = match past.iter().rev().find_map(|event| last_words(event, *turn)) {
+                Some(text) => self.read(text).await?,
+                None => told.answered.clone(),
+            };
+            findings.push(Found { who: told.who.clone(), asked: told.said.clone(), text });
+        }
+        Ok(findings::document(&findings, self.config.briefing.handoff))
+    }
+
     async fn told(
         &self,
         task: TaskId,
@@ -59,7 +80,7 @@ impl Shared {
         let task = state.task().ok_or(Rejection::NotFound { what: "task" })?;
         let mut material = Material::gather(task, past, cut, own);
         self.complete(&mut material, task).await?;
-        Ok(compose(&material, self.config.handoff))
+        Ok(compose(&material, self.config.briefing.handoff))
     }
 
     /// A task's events, oldest first, as far back as a brief looks.
@@ -116,6 +137,15 @@ impl Shared {
                 None => head.clone(),
             },
         })
+    }
+}
+
+fn last_words(event: &TaskEvent, turn: TurnId) -> Option<&Text> {
+    match event {
+        TaskEvent::ItemRecorded { item: Item { turn: of, body: ItemBody::Message { text, .. }, .. }, .. } => {
+            (*of == Some(turn)).then_some(text)
+        }
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use throughline_acp::happening::{
     FailureKind, Happening, Initialized, OpenFailure, PermissionRequest, SessionSettings, TurnFailure,
 };
 use throughline_acp::outgoing::{self, PermissionAnswer};
-use throughline_acp::request_id::{AgentRequestId, Opening};
+use throughline_acp::request_id::{AgentRequestId, Opening, RequestId};
 use throughline_keeper::Activity;
 use throughline_keeper::client::{Happening as Kept, ReadError};
 use throughline_model::approval::{Ask, Asked};
@@ -16,7 +16,7 @@ use throughline_model::task::{NativeFate, Report, TurnAnswer};
 use throughline_model::turn::Usage;
 use tokio::time::Instant;
 
-use super::link::{Link, Parcel};
+use super::link::{Link, Parcel, TakingMode};
 use super::{Driver, Shared, mark_of};
 use crate::core::Request;
 use crate::hub::{LiveKind, LiveText};
@@ -79,6 +79,11 @@ impl Driver {
                 Happening::Opened { native, settings, .. } => {
                     self.commit(std::mem::take(&mut rest)).await;
                     self.opened(native, settings).await;
+                }
+                Happening::Done(RequestId::SetMode(_)) => self.took_mode(true).await,
+                Happening::RequestFailed { id: RequestId::SetMode(_), error } => {
+                    tracing::warn!(error = error.in_words(), "the agent did not take on its read-only mode");
+                    self.took_mode(false).await;
                 }
                 Happening::OpenFailed { kind, error, .. } => self.refused(kind, error.in_words()).await,
                 Happening::Ended(reason) => {
@@ -185,12 +190,36 @@ impl Driver {
 
     async fn opened(&mut self, native: Option<String>, settings: SessionSettings) {
         let Some(link) = self.link.as_mut() else { return };
-        let process = link.process;
         let Some(native) = native.or_else(|| link.opening.native.clone()) else {
             return self.refused(OpenFailure::Other, "the agent gave the session no id".into()).await;
         };
+        let (agent, role) = (link.opening.agent.clone(), link.opening.role);
+        let mode = self.shared.read_only_mode(&agent, role, &settings);
+        if let Some(mode) = mode.filter(|mode| settings.mode.as_ref() != Some(mode)) {
+            link.frame(outgoing::set_mode(0, &native, &mode));
+            link.opening.taking_mode = Some(TakingMode { native, settings, mode });
+            return;
+        }
+        self.ready(native, settings).await;
+    }
+
+    /// The agent answered whether it took on the mode that its role asks for. It opens either way: the record says which.
+    async fn took_mode(&mut self, taken: bool) {
+        let Some(waiting) = self.link.as_mut().and_then(|link| link.opening.taking_mode.take()) else { return };
+        let TakingMode { native, mut settings, mode } = waiting;
+        if taken {
+            settings.mode = Some(mode);
+        }
+        self.ready(native, settings).await;
+    }
+
+    async fn ready(&mut self, native: String, settings: SessionSettings) {
+        let Some(link) = self.link.as_mut() else { return };
+        let process = link.process;
+        let write_access = self.shared.held_to(process, &link.opening.agent, link.opening.role, &settings);
         let forked_from = link.opening.fork.clone();
-        let description = RuntimeDescription { forked_from, ..describe(link.opening.initialized.as_ref(), settings) };
+        let description = describe(link.opening.initialized.as_ref(), settings);
+        let description = RuntimeDescription { forked_from, write_access, ..description };
         let mark = mark_of(process, link.assembler.mark());
         link.deadline = None;
         let parking = self.shared.parking(&link.opening.agent, process);

@@ -5,11 +5,20 @@ use std::path::{Path, PathBuf};
 
 use throughline_keeper::client::LaunchError;
 use throughline_keeper::{Bounds, LaunchSpec};
+use throughline_model::execution::Role;
+use throughline_model::ids::ProjectId;
 use throughline_model::runtime_session::Failure;
 
 use super::Shared;
 use crate::config::AgentProfile;
 use crate::environment;
+
+/// As what an agent is started, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InRole {
+    pub(crate) role: Role,
+    pub(crate) project: ProjectId,
+}
 
 impl Shared {
     /// The program that an agent is started with.
@@ -23,14 +32,20 @@ impl Shared {
         if word == "{tl}" { self.keeper_exe.display().to_string() } else { word.to_owned() }
     }
 
-    pub(crate) async fn launch_spec(&self, agent: &AgentProfile, cwd: &Path) -> LaunchSpec {
+    pub(crate) async fn launch_spec(&self, agent: &AgentProfile, cwd: &Path, role: Option<InRole>) -> LaunchSpec {
         let bounds = Bounds { max_frame_bytes: self.config.max_frame_bytes, ..Bounds::default() };
+        let env = self.environment(agent, cwd).await;
+        let confine = match role {
+            Some(InRole { role, project }) => self.confinement(agent, role, (project, cwd), &env).await,
+            None => None,
+        };
         LaunchSpec {
             program: self.program(agent).into(),
             args: agent.command.iter().skip(1).map(|word| self.own(word)).collect(),
             cwd: cwd.to_owned(),
-            env: self.environment(agent, cwd).await,
+            env,
             bounds,
+            confine,
         }
     }
 

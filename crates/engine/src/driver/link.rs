@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use throughline_acp::assembler::Assembler;
-use throughline_acp::happening::Initialized;
+use throughline_acp::happening::{Initialized, SessionSettings};
 use throughline_acp::outgoing::OutgoingFrame;
 use throughline_keeper::Activity;
 use throughline_keeper::client::{Reader, WriteError, Writer};
 use throughline_model::effect::Process;
+use throughline_model::execution::Role;
 use throughline_model::ids::TurnId;
 use throughline_model::runtime_session::Failure;
 use throughline_model::task::Report;
@@ -51,8 +52,20 @@ pub(super) struct Opening {
     pub(super) cwd: String,
     /// Whose profile it has.
     pub(super) agent: String,
+    /// As what it works.
+    pub(super) role: Role,
     /// What the agent said of itself.
     pub(super) initialized: Option<Initialized>,
+    /// The session that is open, while the agent takes on its read-only mode.
+    pub(super) taking_mode: Option<TakingMode>,
+}
+
+/// A session that is open but for its mode.
+pub(super) struct TakingMode {
+    pub(super) native: String,
+    pub(super) settings: SessionSettings,
+    /// The mode that it was asked to take on.
+    pub(super) mode: String,
 }
 
 /// Something for the keeper.

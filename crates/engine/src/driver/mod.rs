@@ -5,6 +5,7 @@
 //! again from the mark that was committed with the last events.
 //!
 //! - `brief`: what a session that has not seen the work is told of it;
+//! - `read_only`: what an agent in a role that only reads is held to;
 //! - `start`: launch or attach, and what to do when the keeper is gone;
 //! - `hear`: what the agent says becomes reports to the task;
 //! - `park`: what has nothing to do goes, and comes back with the next message;
@@ -16,6 +17,7 @@ mod hear;
 pub(crate) mod launch;
 mod link;
 mod park;
+mod read_only;
 mod speak;
 mod start;
 

@@ -59,8 +59,17 @@ impl Driver {
         let Some(native) = native_of(session, process) else { return Ok(None) };
         let offers = &session.description.capabilities;
         let mut blocks = vec![];
+        if let Some(role) = prompt.role {
+            let preamble = self.shared.config.briefing.roles.of(role).preamble.trim();
+            let told = (!preamble.is_empty()).then(|| document("role.md", preamble.to_owned(), offers));
+            blocks.extend(told);
+        }
         if let Some(handoff) = prompt.handoff {
             blocks.push(document("handoff.md", self.shared.brief(process, turn, handoff).await?, offers));
+        }
+        if !prompt.findings.is_empty() {
+            let findings = self.shared.findings(process.task, prompt.findings).await?;
+            blocks.push(document("findings.md", findings, offers));
         }
         for block in &prompt.input.content {
             blocks.push(self.block(block, offers).await?);

@@ -22,7 +22,7 @@ use throughline_model::turn::TurnStage;
 use throughline_store::port::{Answer, Ask, PageQuery};
 use tokio::time::{Instant, timeout};
 
-use super::launch::{launch_failure, whole};
+use super::launch::{InRole, launch_failure, whole};
 use super::link::Link;
 use super::{Driver, RETRY, Shared};
 use crate::config::AgentProfile;
@@ -39,6 +39,7 @@ const MEMORY_EVENTS: usize = 2_000;
 /// What the record says of a process that is to be carried.
 struct Carried {
     agent: String,
+    role: InRole,
     root: String,
     session: RuntimeSession,
     /// The native session of another task that it is to be forked from.
@@ -88,7 +89,8 @@ impl Driver {
             let fork = execution.next_start.fork.clone().filter(|_| session.native.is_none());
             let running =
                 execution.active.as_ref().filter(|active| active.stage == TurnStage::Running).map(|active| active.id);
-            Some(Carried { agent: execution.agent.clone(), root: task.site.root.clone(), session, fork, running })
+            let role = InRole { role: execution.role, project: task.project };
+            Some(Carried { agent: execution.agent.clone(), role, root: task.site.root.clone(), session, fork, running })
         };
         Ok(state.task().and_then(carried))
     }
@@ -101,7 +103,7 @@ impl Driver {
                 hint: Some("add it to config.toml, or go on with another agent".into()),
             });
         };
-        let spec = self.shared.launch_spec(agent, Path::new(&carried.root)).await;
+        let spec = self.shared.launch_spec(agent, Path::new(&carried.root), Some(carried.role)).await;
         match client::launch(&self.shared.keeper_exe, dir, &spec).await {
             Ok(()) | Err(LaunchError::AlreadyRunning) => Ok(()),
             Err(error) => {
@@ -144,6 +146,7 @@ impl Driver {
             link.opening.native.clone_from(&carried.session.native);
             link.opening.fork.clone_from(&carried.fork);
             link.opening.agent.clone_from(&carried.agent);
+            link.opening.role = carried.role.role;
             link.frame(outgoing::initialize(env!("CARGO_PKG_VERSION"), &self.shared.quirks(&carried.agent)));
         }
         if let Some(turn) = carried.running {

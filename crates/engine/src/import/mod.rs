@@ -325,7 +325,7 @@ impl Engine {
         let mut found = vec![];
         for source in sources {
             let Some(profile) = shared.config.agent(source.agent) else { continue };
-            let env = shared.launch_spec(profile, shared.home.path()).await.env;
+            let env = shared.launch_spec(profile, shared.home.path(), None).await.env;
             let id = id.map(str::to_owned);
             found.extend(blocking(move || look(source, &env.into_iter().collect(), id.as_deref())).await?);
         }

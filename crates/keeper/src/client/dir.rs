@@ -34,6 +34,12 @@ pub enum RemoveError {
     Io(#[from] io::Error),
 }
 
+/// Whether the agent of this directory was started confined.
+#[must_use]
+pub fn is_confined(dir: &Path) -> bool {
+    crate::spec::LaunchSpec::load(dir).is_ok_and(|spec| spec.confine.is_some())
+}
+
 /// One directory under the root.
 #[derive(Clone, Debug)]
 pub struct Kept {

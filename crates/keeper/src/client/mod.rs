@@ -12,6 +12,8 @@ mod link;
 mod sweep;
 
 pub use attach::{AttachError, CallError, Delivery, Happening, ReadError, Reader, WriteError, Writer, attach};
-pub use dir::{DirError, Kept, PostMortem, RemoveError, is_live, list, post_mortem, remove, remove_ended, tree_size};
+pub use dir::{
+    DirError, Kept, PostMortem, RemoveError, is_confined, is_live, list, post_mortem, remove, remove_ended, tree_size,
+};
 pub use launch::{LaunchError, launch};
 pub use sweep::{SweepError, SweptOrphans, sweep, sweep_dir};

@@ -67,6 +67,7 @@ pub fn sh(script: &str) -> LaunchSpec {
         cwd: "/".into(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         bounds: Bounds { grace_ms: 100, ..Bounds::default() },
+        confine: None,
     }
 }
 

@@ -135,6 +135,7 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         Rejection::Empty => locale.nothing_said(),
         Rejection::Forbidden => locale.not_allowed(),
         other @ (Rejection::NoTurn { .. }
+        | Rejection::NoFindings
         | Rejection::NotFound { .. }
         | Rejection::Exists { .. }
         | Rejection::DigestMismatch

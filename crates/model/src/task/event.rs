@@ -139,6 +139,15 @@ pub enum TaskEvent {
         /// The brief.
         text: Text,
     },
+    /// What others found goes to an execution, along with a turn's prompt.
+    FindingsPassed {
+        /// To which execution.
+        execution: ExecutionId,
+        /// With which turn.
+        turn: TurnId,
+        /// The turns whose last words they are.
+        findings: Vec<TurnId>,
+    },
     /// A message waits for an execution.
     InputQueued {
         /// Which execution.

@@ -4,7 +4,7 @@ use super::{Lifecycle, PendingApproval, Task, TaskEvent};
 use crate::approval::Approval;
 use crate::checkpoint::{Checkpoint, CheckpointSide};
 use crate::content::one_line;
-use crate::execution::{Execution, NextStart, Past, Role};
+use crate::execution::{Execution, Finding, NextStart, Past, Role};
 use crate::ids::{ExecutionId, InputId, RuntimeSessionId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
@@ -50,11 +50,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::PlanRevised { plan } => task.plan = plan.clone(),
         TaskEvent::ApprovalRequested { approval } => asked(task, approval, at),
         TaskEvent::ApprovalSettled { approval, .. } => task.approvals.settle(*approval),
-        TaskEvent::ApprovalsRefused { turn } => {
-            if let Some(active) = active_mut(task, *turn) {
-                active.asked.refusing = true;
-            }
-        }
+        TaskEvent::ApprovalsRefused { turn } => refuse(task, *turn),
         TaskEvent::ExecutionAdded { execution, agent, role, primary } => {
             task.executions.push(Execution::new(*execution, agent.clone(), *role, *primary));
         }
@@ -84,6 +80,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::TurnStarted { .. }
         | TaskEvent::TurnStalled { .. }
         | TaskEvent::TurnStopRequested { .. }
+        | TaskEvent::FindingsPassed { .. }
         | TaskEvent::TurnEnded { .. } => apply_turn(task, event, at),
         TaskEvent::RuntimeSessionStarted { .. }
         | TaskEvent::RuntimeSessionImported { .. }
@@ -106,6 +103,12 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::InputMovedIn { .. }
         | TaskEvent::HandoffGiven { .. }
         | TaskEvent::RuntimeSessionReattached { .. } => {}
+    }
+}
+
+fn refuse(task: &mut Task, turn: TurnId) {
+    if let Some(active) = active_mut(task, turn) {
+        active.asked.refusing = true;
     }
 }
 
@@ -177,9 +180,21 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                 active.stopping = Some(*wish);
             }
         }
+        TaskEvent::FindingsPassed { execution: to, turn, findings } => {
+            let known = task.executions.iter_mut().flat_map(|execution| &mut execution.past.findings);
+            for finding in known.filter(|finding| findings.contains(&finding.turn)) {
+                finding.due.retain(|waits| waits != to);
+                finding.passed = true;
+            }
+            if let Some(active) = active_mut(task, *turn) {
+                active.findings.clone_from(findings);
+            }
+        }
         TaskEvent::TurnEnded { turn, outcome, .. } => {
+            let here = task.executions.iter().filter(|execution| execution.ended.is_none());
+            let here: Vec<ExecutionId> = here.map(|execution| execution.id).collect();
             if let Some(execution) = task.execution_in_mut(*turn) {
-                execution.finish(outcome, at);
+                execution.finish(outcome, &here, at);
             }
             if task.executions.iter().all(|execution| execution.active.is_none()) {
                 task.approvals.rest();
@@ -203,6 +218,7 @@ fn apply_session(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                     description: RuntimeDescription::default(),
                     parking: Parking::default(),
                     imported: None,
+                    introduced: false,
                 });
             }
         }
@@ -345,18 +361,29 @@ impl Execution {
             said: String::new(),
             silent_secs: None,
             asked: AskedSoFar::default(),
+            findings: vec![],
             before: None,
         });
     }
 
-    fn finish(&mut self, outcome: &TurnOutcome, at: Timestamp) {
+    fn finish(&mut self, outcome: &TurnOutcome, here: &[ExecutionId], at: Timestamp) {
         let Some(active) = self.active.take() else { return };
         let past = &mut self.past;
         past.turns += 1;
         past.question &= matches!(outcome, TurnOutcome::Completed { .. });
-        // The agent has the brief once a prompt that carried it was handed on.
+        if self.role.reports() && matches!(outcome, TurnOutcome::Completed { .. }) && !active.said.is_empty() {
+            let due = here.iter().copied().filter(|other| *other != self.id).collect();
+            past.findings.push(Finding { turn: active.id, due, passed: false });
+            if past.findings.len() > Past::FINDINGS {
+                past.findings.remove(0);
+            }
+        }
+        // The agent has its role and the brief once a prompt that carried them was handed on.
         if active.started_at.is_some() && !active.input.is_command() {
             self.handoff = None;
+            if let Some(session) = &mut self.session {
+                session.introduced = true;
+            }
         }
         past.last = Some(EndedTurn { id: active.id, input: active.input, outcome: outcome.clone(), at });
     }

@@ -90,6 +90,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent) {
                     description: RuntimeDescription::default(),
                     parking: Parking::default(),
                     imported: Some(ImportedPast::default()),
+                    introduced: false,
                 });
             }
         }

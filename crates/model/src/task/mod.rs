@@ -177,6 +177,14 @@ impl Task {
         writes || !self.site.ready()
     }
 
+    /// The turns of others whose findings this execution has not got.
+    #[must_use]
+    pub fn findings_for(&self, to: ExecutionId) -> Vec<TurnId> {
+        let others = self.executions.iter().filter(|execution| execution.id != to);
+        let findings = others.flat_map(|execution| &execution.past.findings);
+        findings.filter(|finding| finding.is_due(to)).map(|finding| finding.turn).collect()
+    }
+
     /// A turn that has not ended.
     #[must_use]
     pub fn active_turn(&self, turn: TurnId) -> Option<&ActiveTurn> {

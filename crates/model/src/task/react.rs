@@ -78,6 +78,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::ExecutionEnded { .. }
         | TaskEvent::HandoffPrepared { .. }
         | TaskEvent::HandoffGiven { .. }
+        | TaskEvent::FindingsPassed { .. }
         | TaskEvent::InputQueued { .. }
         | TaskEvent::InputWithdrawn { .. }
         | TaskEvent::InputMovedOut { .. }

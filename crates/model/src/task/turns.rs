@@ -3,7 +3,7 @@
 use super::decide::Draft;
 use super::{TaskEvent, TurnAnswer};
 use crate::approval::VoidKind;
-use crate::execution::Execution;
+use crate::execution::{Execution, Role};
 use crate::handoff::Handoff;
 use crate::ids::{ExecutionId, InputId, PersonId, TurnId};
 use crate::input::{QueuedInput, Urgency};
@@ -117,8 +117,13 @@ impl Draft {
         let Some(session) = execution.session.as_ref().filter(|session| session.phase == RuntimePhase::Live) else {
             return;
         };
-        let event = TaskEvent::TurnStarted { turn: active.id, session: session.id, epoch: session.epoch };
-        self.emit(event);
+        let started = TaskEvent::TurnStarted { turn: active.id, session: session.id, epoch: session.epoch };
+        let (execution, turn) = (execution.id, active.id);
+        let findings = if active.input.is_command() { vec![] } else { self.task.findings_for(execution) };
+        if !findings.is_empty() {
+            self.emit(TaskEvent::FindingsPassed { execution, turn, findings });
+        }
+        self.emit(started);
     }
 
     pub(super) fn cancel(&mut self) -> Result<(), Rejection> {
@@ -260,8 +265,11 @@ impl Execution {
     #[must_use]
     pub fn prompt(&self) -> Option<Prompt<'_>> {
         let active = self.active.as_ref()?;
-        let handoff = self.handoff.as_ref().filter(|_| !active.input.is_command());
-        Some(Prompt { turn: active.id, handoff, input: &active.input })
+        let alone = active.input.is_command();
+        let handoff = self.handoff.as_ref().filter(|_| !alone);
+        let introduced = self.session.as_ref().is_some_and(|session| session.introduced);
+        let role = (!alone && !introduced).then_some(self.role);
+        Some(Prompt { turn: active.id, role, handoff, findings: &active.findings, input: &active.input })
     }
 }
 
@@ -270,8 +278,12 @@ impl Execution {
 pub struct Prompt<'a> {
     /// For which turn.
     pub turn: TurnId,
+    /// The role that its agent is to be told.
+    pub role: Option<Role>,
     /// The brief that is due, for a session that has not seen the work.
     pub handoff: Option<&'a Handoff>,
+    /// The turns of others whose findings go along.
+    pub findings: &'a [TurnId],
     /// What the person said.
     pub input: &'a QueuedInput,
 }

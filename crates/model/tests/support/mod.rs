@@ -360,6 +360,42 @@ impl World {
         events
     }
 
+    /// A task that a reviewer has looked at: its editor's turn is done, and so is the review.
+    pub fn reviewed(&mut self) -> (TaskId, ExecutionId) {
+        let task = self.rested();
+        let reviewer = self.mint.id();
+        let add = TaskCommand::AddExecution { execution: reviewer, agent: "cc".into(), role: Role::Reviewer };
+        self.tell(task, add).expect("added");
+        self.review(task, reviewer, "The lock is held too long.");
+        (task, reviewer)
+    }
+
+    /// A turn of an execution, from its prompt to its last words.
+    pub fn review(&mut self, task: TaskId, reviewer: ExecutionId, words: &str) {
+        self.receive(Intent::Continue { task, execution: Some(reviewer) }, None, "review it", Urgency::InTurn)
+            .expect("taken");
+        let session = |world: &Self| {
+            let execution = world.task(task).execution(reviewer).cloned().expect("it is there");
+            let session = execution.session.clone().expect("a session");
+            (session, execution.active.expect("a turn").id)
+        };
+        let (known, turn) = session(self);
+        let report = |world: &mut Self, report| {
+            let command = TaskCommand::Report { session: known.id, epoch: known.epoch, report };
+            world.tell(task, command).expect("current");
+        };
+        if known.phase == throughline_model::runtime_session::RuntimePhase::Starting {
+            let description = Box::new(RuntimeDescription::default());
+            report(self, Report::Opened { native: "n2".into(), description, parking: Parking::default() });
+        }
+        let body =
+            throughline_model::item::ItemBody::Message { text: words.into(), attachments: vec![], question: false };
+        let item = throughline_model::item::Item { id: self.mint.id(), turn: Some(turn), body };
+        report(self, Report::Recorded(Box::new(item)));
+        let answer = TurnAnswer::Stopped { reason: StopReason::EndTurn };
+        report(self, Report::TurnAnswered { turn, answer, usage: Usage::default() });
+    }
+
     /// The effects since the last look.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)

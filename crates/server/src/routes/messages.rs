@@ -82,6 +82,44 @@ async fn say(app: &Shared, message: Message) -> Result<Said, EngineError> {
     }
 }
 
+/// What the editor is asked when it is sent the findings of others.
+const MEND: &str = "Mend what was found. The findings are attached.";
+
+/// Sends what others found to the editor, with a fixed text. The same findings are sent once.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/findings", tag = "tasks",
+    params(("key" = String, Path, description = "The task's key or id")),
+    responses((status = 201, description = "They were sent", body = SentMessage)))]
+pub(super) async fn send_findings(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+) -> Result<Response, Refusal> {
+    let row = app.row_for(caller.person, &key).await?;
+    let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &key))?;
+    let writing = task.executions.iter().filter(|known| known.ended.is_none() && known.role.writes());
+    let Some(editor) = writing.max_by_key(|known| known.primary) else {
+        return Err(Refusal::not_found("editor", &key));
+    };
+    let findings = task.findings_for(editor.id);
+    let (Some(newest), Some(conversation)) = (findings.last(), task.conversations.first()) else {
+        return Err(EngineError::from(Rejection::NoFindings).into());
+    };
+    let stated =
+        Stated { task: Some(row.id), agent: Some(editor.agent.clone()), role: Some(editor.role), ..Stated::default() };
+    let before = app.head().await?;
+    let message = Message {
+        person: caller.person,
+        conversation: *conversation,
+        content: vec![ContentBlock::text(MEND)],
+        stated,
+        reply_to: None,
+        project: None,
+        urgency: Urgency::InTurn,
+        idempotency: Some(Idempotency { key: format!("findings:{}:{newest}", editor.id), digest: String::new() }),
+    };
+    Ok(answer(&app, &app.engine.say(message).await?, &app.cursor(before)))
+}
+
 /// What became of a message, as its sender is told.
 pub(super) fn answer(app: &Shared, said: &Said, cursor: &str) -> Response {
     let sent = SentMessage {

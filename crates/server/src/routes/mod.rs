@@ -59,6 +59,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(decisions::correct))
         .routes(routes!(decisions::correct_last))
         .routes(routes!(decisions::explain))
+        .routes(routes!(messages::send_findings))
         .routes(routes!(blobs::put))
         .routes(routes!(blobs::get))
         .routes(routes!(tasks::list))

@@ -117,7 +117,11 @@ pub(super) async fn change(
     // From just before it, so that who follows sees the change itself.
     let before = recorded.first().map_or(head, |first| Seq(first.seq.0.saturating_sub(1)));
     let row = app.row(&row.id.to_string()).await?;
-    Ok(axum::Json(TaskChange { task: whole(app, caller.locale, &row).await?, cursor: app.cursor(before) }))
+    Ok(axum::Json(TaskChange {
+        task: whole(app, caller.locale, &row).await?,
+        cursor: app.cursor(before),
+        read_only: None,
+    }))
 }
 
 /// Stops what runs.
@@ -208,7 +212,11 @@ pub(super) async fn add_execution(
     // Derived, so that two who add the same at the same moment add one.
     let execution =
         ExecutionId::derive(row.id.uuid(), &format!("added:{}:{agent}:{}", task.executions.len(), add.role.word()));
-    change(&app, caller, &key, TaskCommand::AddExecution { execution, agent, role: wire::role_of(add.role) }).await
+    let role = wire::role_of(add.role);
+    let read_only = wire::read_only(app.engine.write_access(&agent, role));
+    let mut added = change(&app, caller, &key, TaskCommand::AddExecution { execution, agent, role }).await?;
+    added.0.read_only = read_only;
+    Ok(added)
 }
 
 /// Goes on with another agent, which takes over with a brief, or with another model.

@@ -99,7 +99,8 @@ pub(super) async fn fork(
         say(&app, caller, fork, text).await?;
     }
     let row = app.row(&fork.to_string()).await?;
-    Ok(axum::Json(TaskChange { task: tasks::whole(&app, caller.locale, &row).await?, cursor: app.cursor(head) }))
+    let task = tasks::whole(&app, caller.locale, &row).await?;
+    Ok(axum::Json(TaskChange { task, cursor: app.cursor(head), read_only: None }))
 }
 
 /// The first words to a fork, in the conversation that its source is talked about in.

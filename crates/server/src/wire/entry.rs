@@ -105,6 +105,7 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::ModelChosen { .. }
         | TaskEvent::HandoffPrepared { .. }
         | TaskEvent::HandoffGiven { .. }
+        | TaskEvent::FindingsPassed { .. }
         | TaskEvent::CheckpointTaken { .. } => lifecycle_body(event),
     }
 }
@@ -143,6 +144,11 @@ fn lifecycle_body(event: &TaskEvent) -> EntryBody {
             execution: handoff.to.uuid(),
             from: handoff.from.map(|task| task.uuid()),
             cut: handoff.cut.map(|turn| turn.uuid()),
+        },
+        TaskEvent::FindingsPassed { execution, turn, findings } => EntryBody::FindingsPassed {
+            execution: execution.uuid(),
+            turn: turn.uuid(),
+            findings: findings.iter().map(|turn| turn.uuid()).collect(),
         },
         TaskEvent::HandoffGiven { handoff, turn, text } => {
             EntryBody::HandoffGiven { handoff: handoff.uuid(), turn: turn.uuid(), text: super::content::text(text) }
@@ -237,6 +243,7 @@ fn runtime_body(event: &TaskEvent) -> EntryBody {
                 },
                 model: description.model.clone(),
                 mode: description.mode.clone(),
+                read_only: task::read_only(description.write_access),
             }
         }
         TaskEvent::RuntimeSessionChanged { session, change } => {

@@ -20,7 +20,7 @@ pub(crate) use diff::turn as turn_diff;
 pub(crate) use entry::{Around, entry, item_of};
 pub(crate) use reply::reply;
 pub(crate) use site::{comparison, past_turn, restored};
-pub(crate) use task::{project, role, role_of, summary, task};
+pub(crate) use task::{project, read_only, role, role_of, summary, task};
 
 use jiff::Timestamp as Moment;
 use throughline_model::time::Timestamp;

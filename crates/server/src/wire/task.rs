@@ -9,7 +9,9 @@ use throughline_model::ids::Id as _;
 use throughline_model::input::QueuedInput;
 use throughline_model::plan::{self, PlanPriority, PlanStatus};
 use throughline_model::present::{self, Card, Locale, card};
-use throughline_model::runtime_session::{ResumeCause, RuntimePhase, RuntimeSession, StartReason};
+use throughline_model::runtime_session::{
+    Enforcement, ResumeCause, RuntimePhase, RuntimeSession, StartReason, WriteAccess,
+};
 use throughline_model::shown::View;
 use throughline_model::task::{Lifecycle, Task};
 use throughline_model::turn::{self, ActiveTurn, EndedTurn, StopReason, TurnOutcome, TurnStage};
@@ -118,7 +120,18 @@ fn runtime_session(session: &RuntimeSession) -> api::RuntimeSession {
             .iter()
             .map(|command| api::Choice { id: command.id.clone(), name: command.name.clone() })
             .collect(),
+        read_only: read_only(about.write_access),
     }
+}
+
+/// What keeps a process from writing, if it is not to.
+pub(crate) fn read_only(access: WriteAccess) -> Option<api::ReadOnly> {
+    let WriteAccess::ReadOnly { enforced_by } = access else { return None };
+    let word = |by| match by {
+        Enforcement::Landlock => "landlock",
+        Enforcement::AgentMode => "agent_mode",
+    };
+    Some(api::ReadOnly { enforced_by: enforced_by.map(|by| word(by).to_owned()) })
 }
 
 fn active_turn(turn: &ActiveTurn) -> api::ActiveTurn {
