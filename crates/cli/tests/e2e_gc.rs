@@ -107,6 +107,25 @@ fn the_way_back_from_a_restore_stays() {
 }
 
 #[test]
+fn what_a_fork_began_from_stays() {
+    let world = World::with_settings(AT_ONCE);
+    world.ok(&["say", "write a.txt one"]);
+    std::fs::write(world.project.join("mine.txt"), "by hand").expect("written");
+    world.ok(&["fork", "shop-1"]);
+    let fork = std::path::PathBuf::from(world.task("shop-2")["root"].as_str().expect("a folder"));
+    std::fs::write(fork.join("mine.txt"), "by another hand").expect("written");
+    world.ok(&["say", "--task", "shop-2", "write new.txt two"]);
+    world.ok(&["say", "--new", "write b.txt three"]);
+    world.ok(&["say", "--task", "shop-3", "append b.txt four"]);
+    world.ok(&["close", "shop-3", "--archive"]);
+    assert!(freed(&world.json(&["gc"]), "checkpoints").0 >= 1, "something went");
+    world.ok(&["take", "shop-2"]);
+    let read = |name: &str| std::fs::read_to_string(world.project.join(name)).expect("it is there");
+    assert_eq!((read("mine.txt").as_str(), read("new.txt").trim_end()), ("by another hand", "two"));
+    assert_eq!(read("b.txt").lines().count(), 2, "what was written meanwhile stays");
+}
+
+#[test]
 fn what_is_young_stays() {
     let world = World::new();
     world.ok(&["say", "write a.txt one"]);
