@@ -42,7 +42,8 @@ fn own_folder() -> Result<PathBuf> {
     Ok(own.parent().context("a program is in a folder")?.to_owned())
 }
 
-fn tl() -> Result<PathBuf> {
+/// The `tl` that is measured.
+pub(crate) fn tl() -> Result<PathBuf> {
     Ok(own_folder()?.join("tl"))
 }
 

@@ -1,22 +1,18 @@
 //! From an agent's update to a client's receipt: keeper, engine, fsync, feed and socket, against a bare pipe → fsync →
 //! socket relay that is fed with the same lines, in alternating rounds.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
-use tokio::net::TcpStream;
 
 use crate::Size;
 use crate::daemon::{self, Daemon};
 use crate::emission::{Emission, Sort, find_stamp};
+use crate::listener::{Listener, PATIENCE, ends_turn, has};
 use crate::measure::{Readings, Spread, median};
 use crate::relay;
 use crate::table::{Figure, Goal};
-use crate::wire::{EventReader, Wanted};
 
 /// What an update carries: a short message.
 const BYTES: usize = 300;
-const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
     let folder = tempfile::tempdir()?;
@@ -34,8 +30,8 @@ pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
     let (mut durable, mut live, mut bare) = (vec![], vec![], vec![]);
     for round in 0..size.pick(1, 5) {
         bare.push(relay::measure(folder.path(), order(Sort::Tools)).await?);
-        durable.push(client.round(&daemon, order(Sort::Tools), &format!("tools-{round}")).await?);
-        live.push(client.round(&daemon, order(Sort::Words), &format!("words-{round}")).await?);
+        durable.push(updates(&mut client, &daemon, order(Sort::Tools), &format!("tools-{round}")).await?);
+        live.push(updates(&mut client, &daemon, order(Sort::Words), &format!("words-{round}")).await?);
     }
     daemon.stop()?;
     let (durable, live, bare) = (Rounds::of(&durable)?, Rounds::of(&live)?, Rounds::of(&bare)?);
@@ -74,59 +70,31 @@ impl Rounds {
     }
 }
 
-/// A client of one task.
-struct Listener {
-    events: EventReader<TcpStream>,
-}
-
-impl Listener {
-    async fn open(daemon: &Daemon, task: &str) -> Result<Self> {
-        let stream = TcpStream::connect(daemon.address).await?;
-        stream.set_nodelay(true)?;
-        let host = daemon.address.to_string();
-        let wanted = Wanted { host: &host, token: &daemon.token, task, after: None };
-        Ok(Listener { events: EventReader::open(stream, &wanted).await? })
-    }
-
-    /// Waits until nothing runs: the stream was opened somewhere within the first turn.
-    async fn settle(&mut self, daemon: &Daemon, task: &str) -> Result<()> {
-        while daemon.client().task(task).await?.executions.iter().any(|execution| execution.active_turn.is_some()) {
-            tokio::time::timeout(PATIENCE, self.events.next()).await.context("the first turn does not end")??;
-        }
-        Ok(())
-    }
-
-    /// Orders an emission and takes the time of each of its updates.
-    async fn round(&mut self, daemon: &Daemon, order: Emission, key: &str) -> Result<Readings> {
-        daemon.say(&order.to_string(), key).await?;
-        let name: &[u8] = match order.sort {
-            Sort::Tools => b"entry",
-            Sort::Words => b"live",
-        };
-        let mut readings = Readings::default();
-        let mut next = 0;
-        let follow = async {
-            loop {
-                let frame = self.events.next().await?.context("the event stream ended")?;
-                if ends_turn(frame.data()) && next == order.count {
-                    return anyhow::Ok(());
-                }
-                if frame.name() == name
-                    && let Some(stamp) = find_stamp(frame.data())
-                    && (order.sort == Sort::Words || frame.data().windows(9).any(|window| window == b"tool_call"))
-                {
-                    ensure!(stamp.number == next, "update {} came when {next} was due", stamp.number);
-                    next += 1;
-                    readings.add(self.events.arrived.saturating_sub(stamp.nanos));
-                }
+/// Orders an emission and takes the time of each of its updates.
+async fn updates(client: &mut Listener, daemon: &Daemon, order: Emission, key: &str) -> Result<Readings> {
+    daemon.say(&order.to_string(), key).await?;
+    let name: &[u8] = match order.sort {
+        Sort::Tools => b"entry",
+        Sort::Words => b"live",
+    };
+    let mut readings = Readings::default();
+    let mut next = 0;
+    let follow = async {
+        loop {
+            let frame = client.next().await?;
+            if ends_turn(&frame) && next == order.count {
+                return anyhow::Ok(());
             }
-        };
-        tokio::time::timeout(PATIENCE, follow).await.context("the updates do not come")??;
-        Ok(readings)
-    }
-}
-
-fn ends_turn(data: &[u8]) -> bool {
-    const ENDED: &[u8] = br#""type":"turn_ended""#;
-    data.windows(ENDED.len()).any(|window| window == ENDED)
+            if frame.name() == name
+                && let Some(stamp) = find_stamp(frame.data())
+                && (order.sort == Sort::Words || has(&frame, b"tool_call"))
+            {
+                ensure!(stamp.number == next, "update {} came when {next} was due", stamp.number);
+                next += 1;
+                readings.add(client.arrived().saturating_sub(stamp.nanos));
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, follow).await.context("the updates do not come")??;
+    Ok(readings)
 }

@@ -2,7 +2,7 @@
 //!
 //! One file per benchmark; what they share is [`table`] (figures), [`measure`] (clock and quantiles), [`daemon`] (a real
 //! `tl serve`), [`history`] and [`archive`] (a past that was never lived), [`baseline`] and [`relay`] (the bare loops),
-//! [`wire`] (a client that does nothing but read), [`emission`] and [`agent`] (an agent that does nothing but speak).
+//! [`wire`] and [`listener`] (a client that does nothing but read), [`emission`] and [`agent`] (an agent that does nothing but speak).
 //!
 //! **Invariant:** wrong behaviour (an event that is lost, doubled or out of order) is an error and fails the run; a figure
 //! that misses its goal is reported, and fails the run only with `--strict`. Every process that is started is ended, by
@@ -19,9 +19,11 @@ mod emission;
 mod history;
 mod latency;
 mod list;
+mod listener;
 mod measure;
 mod memory;
 mod open;
+mod prompt;
 mod relay;
 mod sse;
 mod sse_load;
@@ -91,6 +93,8 @@ enum Name {
     Start,
     /// A thousand clients of one task
     Sse,
+    /// From a message to the agent's first update
+    Prompt,
 }
 
 /// How much is measured.
@@ -170,6 +174,7 @@ async fn run_all(names: &[Name], size: Size) -> Result<Vec<Figure>> {
             (Name::Appends, _) => appends::run(size).await,
             (Name::Latency, _) => latency::run(size).await,
             (Name::Sse, _) => sse::run(size).await,
+            (Name::Prompt, _) => prompt::run(size).await,
             (Name::Open, Some(archive)) => open::run(archive, size).await,
             (Name::List, Some(archive)) => list::run(archive, size).await,
             (Name::Memory, Some(archive)) => memory::run(archive, size).await,
