@@ -15,11 +15,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use throughline_api::client::Client;
+use throughline_api::client::{Client, EventsQuery};
 use throughline_api::daemon::Stopping;
-use throughline_api::message::{SendMessage, SentMessage};
+use throughline_api::event::Frame;
+use throughline_api::message::{Override, SendMessage, SentMessage};
 use throughline_api::project::{AddProject, Channel, OpenConversation, Project};
 use throughline_api::socket::ShortPath;
+use throughline_api::timeline::EntryBody;
 
 /// A daemon of a debug build on a busy machine takes a while.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -145,8 +147,34 @@ impl Daemon {
 
     /// Says something in it.
     pub(crate) async fn say(&self, text: &str, key: &str) -> Result<SentMessage> {
-        let message = SendMessage { text: Some(text.to_owned()), ..SendMessage::default() };
+        self.send(SendMessage { text: Some(text.to_owned()), ..SendMessage::default() }, key).await
+    }
+
+    /// Says something that makes a task of its own.
+    pub(crate) async fn say_anew(&self, text: &str, key: &str) -> Result<SentMessage> {
+        let stated = Some(Override { new: true, ..Override::default() });
+        self.send(SendMessage { text: Some(text.to_owned()), stated, ..SendMessage::default() }, key).await
+    }
+
+    async fn send(&self, message: SendMessage, key: &str) -> Result<SentMessage> {
         Ok(self.client().send_message(CONVERSATION, &message, key).await?)
+    }
+
+    /// Follows the turn of what was said to its end, and gives the task's key.
+    pub(crate) async fn turn_end(&self, sent: SentMessage) -> Result<String> {
+        let task = sent.task.context("the message went to no task")?.key;
+        let query = EventsQuery { after: sent.cursor, task: Some(task.clone()) };
+        let mut events = self.client().events(&query).await?;
+        let end = async {
+            while let Some(frame) = events.next().await? {
+                if matches!(&frame, Frame::Entry(entry) if matches!(entry.body, EntryBody::TurnEnded { .. })) {
+                    return anyhow::Ok(());
+                }
+            }
+            bail!("the event stream ended before the turn did")
+        };
+        tokio::time::timeout(PATIENCE, end).await.context("the turn does not end")??;
+        Ok(task)
     }
 
     /// Stops it and its keepers, and makes sure that they are gone.

@@ -23,6 +23,7 @@ mod listener;
 mod measure;
 mod memory;
 mod open;
+mod parked;
 mod prompt;
 mod relay;
 mod sse;
@@ -95,6 +96,8 @@ enum Name {
     Sse,
     /// From a message to the agent's first update
     Prompt,
+    /// What parked sessions cost
+    Parked,
 }
 
 /// How much is measured.
@@ -175,6 +178,7 @@ async fn run_all(names: &[Name], size: Size) -> Result<Vec<Figure>> {
             (Name::Latency, _) => latency::run(size).await,
             (Name::Sse, _) => sse::run(size).await,
             (Name::Prompt, _) => prompt::run(size).await,
+            (Name::Parked, _) => parked::run(size).await,
             (Name::Open, Some(archive)) => open::run(archive, size).await,
             (Name::List, Some(archive)) => list::run(archive, size).await,
             (Name::Memory, Some(archive)) => memory::run(archive, size).await,

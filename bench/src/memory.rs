@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use throughline_api::client::{Client, EventsQuery, TaskListQuery, TimelineQuery};
-use throughline_api::event::Frame;
-use throughline_api::timeline::EntryBody;
+use throughline_api::client::{Client, TaskListQuery, TimelineQuery};
 use tokio::task::JoinSet;
 
 use crate::Size;
@@ -32,20 +30,15 @@ pub(crate) async fn run(archive: &Archive, size: Size) -> Result<Vec<Figure>> {
                 if client % 2 == 0 { daemon.client() } else { Client::tcp(daemon.address, daemon.token.clone()) };
             clients.spawn(ask(endpoint, Arc::clone(&keys), (part * CLIENTS + client) * share, share));
         }
-        talk(&daemon, part).await?;
+        let sent = daemon.say("plan a; b\nstream 50\nsay done", &format!("memory-{part}")).await?;
+        daemon.turn_end(sent).await?;
         while let Some(client) = clients.join_next().await {
             client??;
         }
     }
     let used = Memory::of(daemon.pid())?;
     daemon.stop()?;
-    let beside = format!(
-        "anonymous {:.1} MB, private dirty {:.1} MB, resident {:.1} MB; fresh: private {:.1} MB",
-        used.anonymous,
-        used.private_dirty,
-        used.resident,
-        fresh.private()
-    );
+    let beside = format!("{}; fresh: private {:.1} MB", used.beside(), fresh.private());
     let what = format!("private memory, {} tasks, {requests} requests", archive.tasks);
     Ok(vec![Figure::new("memory", what, used.private(), "MB").goal(Goal::Below(40.0)).beside(beside)])
 }
@@ -66,24 +59,8 @@ async fn ask(client: Client, keys: Arc<Vec<String>>, from: u64, count: u64) -> R
     Ok(())
 }
 
-/// Says something to the built-in agent and follows the turn to its end.
-async fn talk(daemon: &Daemon, part: u64) -> Result<()> {
-    let sent = daemon.say("plan a; b\nstream 50\nsay done", &format!("memory-{part}")).await?;
-    let task = sent.task.context("the message went to no task")?.key;
-    let mut events = daemon.client().events(&EventsQuery { after: sent.cursor, task: Some(task) }).await?;
-    let end = async {
-        while let Some(frame) = events.next().await? {
-            if matches!(&frame, Frame::Entry(entry) if matches!(entry.body, EntryBody::TurnEnded { .. })) {
-                return anyhow::Ok(());
-            }
-        }
-        anyhow::bail!("the event stream ended before the turn did")
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(60), end).await.context("the turn does not end")?
-}
-
 /// What a process uses, in MB.
-struct Memory {
+pub(crate) struct Memory {
     private_clean: f64,
     private_dirty: f64,
     anonymous: f64,
@@ -91,7 +68,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn of(pid: u32) -> Result<Self> {
+    pub(crate) fn of(pid: u32) -> Result<Self> {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?)
     }
 
@@ -109,8 +86,14 @@ impl Memory {
         })
     }
 
-    fn private(&self) -> f64 {
+    pub(crate) fn private(&self) -> f64 {
         self.private_clean + self.private_dirty
+    }
+
+    /// The other figures, in words.
+    pub(crate) fn beside(&self) -> String {
+        let Memory { private_dirty, anonymous, resident, .. } = self;
+        format!("anonymous {anonymous:.1} MB, private dirty {private_dirty:.1} MB, resident {resident:.1} MB")
     }
 }
 

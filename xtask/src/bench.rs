@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Fail if a goal is missed
     #[arg(long)]
     strict: bool,
-    /// Which benchmarks: appends, latency, open, list, memory, start, sse, prompt; all if none is named
+    /// Which benchmarks: appends, latency, open, list, memory, start, sse, prompt, parked; all if none is named
     names: Vec<String>,
 }
 
