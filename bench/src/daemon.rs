@@ -145,18 +145,10 @@ impl Daemon {
         Ok(())
     }
 
-    /// Says something in it.
-    pub(crate) async fn say(&self, text: &str, key: &str) -> Result<SentMessage> {
-        self.send(SendMessage { text: Some(text.to_owned()), ..SendMessage::default() }, key).await
-    }
-
-    /// Says something that makes a task of its own.
-    pub(crate) async fn say_anew(&self, text: &str, key: &str) -> Result<SentMessage> {
-        let stated = Some(Override { new: true, ..Override::default() });
-        self.send(SendMessage { text: Some(text.to_owned()), stated, ..SendMessage::default() }, key).await
-    }
-
-    async fn send(&self, message: SendMessage, key: &str) -> Result<SentMessage> {
+    /// Says something in it: to this task, or to a new one. It is stated, so that no routing decides what is measured.
+    pub(crate) async fn say(&self, task: Option<&str>, text: &str, key: &str) -> Result<SentMessage> {
+        let stated = Override { task: task.map(str::to_owned), new: task.is_none(), ..Override::default() };
+        let message = SendMessage { text: Some(text.to_owned()), stated: Some(stated), ..SendMessage::default() };
         Ok(self.client().send_message(CONVERSATION, &message, key).await?)
     }
 

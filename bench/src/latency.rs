@@ -24,9 +24,9 @@ pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
     let order = |sort| Emission { sort, count: size.pick(50, 600), per_second: 200, bytes: BYTES };
     // The first turn starts the agent, which is not what is measured.
     let warm = Emission { count: 20, ..order(Sort::Tools) };
-    let task = daemon.say(&warm.to_string(), "warm").await?.task.context("the message went to no task")?.key;
+    let task = daemon.say(None, &warm.to_string(), "warm").await?.task.context("the message went to no task")?.key;
     let mut client = Listener::open(&daemon, &task).await?;
-    client.settle(&daemon, &task).await?;
+    client.settle(&daemon).await?;
     let (mut durable, mut live, mut bare) = (vec![], vec![], vec![]);
     for round in 0..size.pick(1, 5) {
         bare.push(relay::measure(folder.path(), order(Sort::Tools)).await?);
@@ -72,7 +72,7 @@ impl Rounds {
 
 /// Orders an emission and takes the time of each of its updates.
 async fn updates(client: &mut Listener, daemon: &Daemon, order: Emission, key: &str) -> Result<Readings> {
-    daemon.say(&order.to_string(), key).await?;
+    daemon.say(Some(client.task()), &order.to_string(), key).await?;
     let name: &[u8] = match order.sort {
         Sort::Tools => b"entry",
         Sort::Words => b"live",

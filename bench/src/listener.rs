@@ -13,6 +13,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// See the file's header.
 pub(crate) struct Listener {
+    task: String,
     events: EventReader<TcpStream>,
 }
 
@@ -22,7 +23,12 @@ impl Listener {
         stream.set_nodelay(true)?;
         let host = daemon.address.to_string();
         let wanted = Wanted { host: &host, token: &daemon.token, task, after: None };
-        Ok(Listener { events: EventReader::open(stream, &wanted).await? })
+        Ok(Listener { task: task.to_owned(), events: EventReader::open(stream, &wanted).await? })
+    }
+
+    /// The key of its task.
+    pub(crate) fn task(&self) -> &str {
+        &self.task
     }
 
     /// The next frame.
@@ -36,8 +42,9 @@ impl Listener {
     }
 
     /// Waits until nothing runs: the stream was opened somewhere within the first turn.
-    pub(crate) async fn settle(&mut self, daemon: &Daemon, task: &str) -> Result<()> {
-        while daemon.client().task(task).await?.executions.iter().any(|execution| execution.active_turn.is_some()) {
+    pub(crate) async fn settle(&mut self, daemon: &Daemon) -> Result<()> {
+        while daemon.client().task(&self.task).await?.executions.iter().any(|execution| execution.active_turn.is_some())
+        {
             tokio::time::timeout(PATIENCE, self.events.next()).await.context("the first turn does not end")??;
         }
         Ok(())

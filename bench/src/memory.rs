@@ -22,6 +22,7 @@ pub(crate) async fn run(archive: &Archive, size: Size) -> Result<Vec<Figure>> {
     let fresh = Memory::of(daemon.pid())?;
     daemon.open_conversation().await?;
     let keys: Arc<Vec<String>> = Arc::new((0..997).map(|number| archive.key(number * 7919)).collect());
+    let mut task = None;
     for part in 0..MESSAGES {
         let mut clients = JoinSet::new();
         for client in 0..CLIENTS {
@@ -30,8 +31,8 @@ pub(crate) async fn run(archive: &Archive, size: Size) -> Result<Vec<Figure>> {
                 if client % 2 == 0 { daemon.client() } else { Client::tcp(daemon.address, daemon.token.clone()) };
             clients.spawn(ask(endpoint, Arc::clone(&keys), (part * CLIENTS + client) * share, share));
         }
-        let sent = daemon.say("plan a; b\nstream 50\nsay done", &format!("memory-{part}")).await?;
-        daemon.turn_end(sent).await?;
+        let sent = daemon.say(task.as_deref(), "plan a; b\nstream 50\nsay done", &format!("memory-{part}")).await?;
+        task = Some(daemon.turn_end(sent).await?);
         while let Some(client) = clients.join_next().await {
             client??;
         }

@@ -62,7 +62,7 @@ pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
 async fn work(daemon: &Daemon, from: u64, to: u64) -> Result<String> {
     let mut last = String::new();
     for number in from..to {
-        let sent = daemon.say_anew("stream 20\nsay done", &format!("parked-{number}")).await?;
+        let sent = daemon.say(None, "stream 20\nsay done", &format!("parked-{number}")).await?;
         last = daemon.turn_end(sent).await?;
     }
     Ok(last)

@@ -22,9 +22,9 @@ pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
     daemon.add_project(&folder.path().join("project"), "demo").await?;
     daemon.open_conversation().await?;
     // The first turn starts the agent, which is not what is measured.
-    let task = daemon.say("say warm", "warm").await?.task.context("the message went to no task")?.key;
+    let task = daemon.say(None, "say warm", "warm").await?.task.context("the message went to no task")?.key;
     let mut client = Listener::open(&daemon, &task).await?;
-    client.settle(&daemon, &task).await?;
+    client.settle(&daemon).await?;
     let mut agent = Agent::start(folder.path())?;
     agent.prompt("warm")?;
     let (mut through, mut direct) = (Readings::default(), Readings::default());
@@ -50,6 +50,7 @@ pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
 /// Sends a message and takes the time to the first of the agent's words; returns when the turn is over.
 async fn prompt(daemon: &Daemon, client: &mut Listener, word: &str) -> Result<u64> {
     let text = format!("say {word}");
+    let task = client.task().to_owned();
     let sent = now_nanos();
     let follow = async {
         let mut first = None;
@@ -66,7 +67,7 @@ async fn prompt(daemon: &Daemon, client: &mut Listener, word: &str) -> Result<u6
             }
         }
     };
-    let both = async { tokio::try_join!(follow, daemon.say(&text, word)) };
+    let both = async { tokio::try_join!(follow, daemon.say(Some(&task), &text, word)) };
     let (first, _) = tokio::time::timeout(PATIENCE, both).await.context("the word does not come")??;
     Ok(first.saturating_sub(sent))
 }

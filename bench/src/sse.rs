@@ -31,7 +31,7 @@ pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
     daemon.add_project(&folder.path().join("project"), daemon::NAME).await?;
     daemon.open_conversation().await?;
     let secs = |secs| Emission { sort: Sort::Tools, count: secs * PER_SECOND, per_second: PER_SECOND, bytes: BYTES };
-    let task = daemon.say("hello", "hello").await?.task.context("the message went to no task")?.key;
+    let task = daemon.say(None, "hello", "hello").await?.task.context("the message went to no task")?.key;
     let alone = phase(&daemon, &task, clients, secs(size.pick(2, 20)), Company::Readers).await?;
     let order = secs(size.pick(5, 60));
     let crowd = phase(&daemon, &task, clients, order, Company::ReadersAndOneThatSleeps).await?;
@@ -63,7 +63,7 @@ async fn phase(daemon: &Daemon, task: &str, clients: u64, order: Emission, compa
         command.arg("--sleeper").arg(daemon.socket());
     }
     let mut load = command.spawn()?;
-    let report = follow(&mut load, daemon, order).await;
+    let report = follow(&mut load, daemon, task, order).await;
     if report.is_err() {
         let _ = load.kill();
     }
@@ -79,13 +79,13 @@ async fn phase(daemon: &Daemon, task: &str, clients: u64, order: Emission, compa
     Ok(report)
 }
 
-async fn follow(load: &mut Child, daemon: &Daemon, order: Emission) -> Result<Report> {
+async fn follow(load: &mut Child, daemon: &Daemon, task: &str, order: Emission) -> Result<Report> {
     let stdout = load.stdout.take().context("a pipe")?;
     let mut lines = BufReader::new(stdout).lines();
     let first = lines.next().context("the clients ended at once")??;
     ensure!(first == READY, "the clients are not ready: {first}");
     let key = format!("emit-{}", load.id());
-    daemon.say(&order.to_string(), &key).await?;
+    daemon.say(Some(task), &order.to_string(), &key).await?;
     let report = tokio::task::spawn_blocking(move || lines.next()).await?.context("the clients report nothing")??;
     Ok(serde_json::from_str(&report)?)
 }
