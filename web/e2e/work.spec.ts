@@ -1,5 +1,5 @@
 // The stories: first run to a finished task, follow-ups, approvals, a second agent, the queue.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { enter, expect, say, shot, test } from "./daemon";
 
@@ -111,4 +111,27 @@ test("words in messages are found, in any language", async ({ page, daemon }) =>
   await page.getByRole("searchbox").fill("按钮");
   await page.locator(".group.found .row-glance", { hasText: "按钮" }).last().click();
   await expect(page.locator(".entry.linked")).toContainText("按钮");
+});
+
+test("another way is tried in a fork, compared and taken over", async ({ page, daemon }) => {
+  daemon.addProject();
+  const key = daemon.say("write a.txt one");
+  await enter(page, daemon);
+  await page.goto(`${daemon.url}/tasks/${key}`);
+  await expect(page.locator(".entry.result")).toHaveCount(1);
+  await page.getByLabel("Actions").click();
+  await page.getByRole("button", { name: "Try another way: fork…" }).click();
+  await page.getByLabel("What should it do instead?").fill("write a.txt two");
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  await expect(page.getByText(`forked from ${key}`)).toBeVisible();
+  await expect(page.locator(".entry.result").last()).toContainText("Completed");
+  await page.getByLabel("Actions").click();
+  await page.getByRole("button", { name: "Compare with what it came from" }).click();
+  await expect(page.getByRole("dialog").locator("tr.added")).toContainText("two");
+  await shot(page, "compare");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Actions").click();
+  await page.getByRole("button", { name: "Take its changes over…" }).click();
+  await page.getByRole("button", { name: "Take", exact: true }).click();
+  await expect.poll(() => readFileSync(join(daemon.shop, "a.txt"), "utf8")).toContain("two");
 });

@@ -32,6 +32,11 @@ export function TaskHead({ task, execution, setExecution }: Props) {
         <span className="quiet">
           {task.project.name} · <span className="key">{task.key}</span>
         </span>
+        {task.forked_from && (
+          <Link to="/tasks/$key" params={{ key: task.forked_from.task.key }} className="quiet">
+            {say("task.forked", { key: task.forked_from.task.key })}
+          </Link>
+        )}
       </p>
       {task.plan.length > 0 && (
         <details className="fold head-fold">

@@ -84,7 +84,7 @@ export function TurnDiffView({ task, turn }: { task: string; turn: string }) {
   );
 }
 
-function FileView({ file }: { file: FileDiff }) {
+export function FileView({ file }: { file: FileDiff }) {
   const say = useSay();
   return (
     <section className="file-diff">

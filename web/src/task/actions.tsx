@@ -7,8 +7,11 @@ import type { Role, Task } from "../api/types";
 import { useSay } from "../i18n";
 import { Dialog } from "../ui/Dialog";
 import { tellProblem } from "../ui/notice";
+import { Compare, Discard, Fork, Take } from "./forks";
 
-export type Ask = "add" | "switch" | "note";
+export type Ask = "add" | "switch" | "note" | "fork" | "compare" | "take" | "discard";
+/** These need a dialog; the rest is done at once. */
+export const ASKS: readonly string[] = ["add", "switch", "note", "fork", "compare", "take", "discard"] satisfies Ask[];
 export type Action = { id: string; label: string; act: () => void };
 
 const ROLES: Role[] = ["reviewer", "tester", "researcher", "editor"];
@@ -25,6 +28,10 @@ export function useTaskActions(task: Task | undefined, onAsk: (ask: Ask) => void
     { id: "add", label: say("task.add"), act: () => onAsk("add") },
     { id: "switch", label: say("task.switch"), act: () => onAsk("switch") },
     { id: "note", label: say("task.note"), act: () => onAsk("note") },
+    { id: "fork", label: say("task.fork"), act: () => onAsk("fork") },
+    Boolean(task.forked_from) && { id: "compare", label: say("task.compare"), act: () => onAsk("compare") },
+    Boolean(task.forked_from) && { id: "take", label: say("task.take"), act: () => onAsk("take") },
+    Boolean(task.forked_from) && { id: "discard", label: say("task.discard"), act: () => onAsk("discard") },
     !running && { id: "retry", label: say("task.retry"), act: does(() => ask(api.POST("/api/v1/tasks/{key}/retry", path))) },
     { id: "fresh", label: say("task.fresh"), act: does(() => ask(api.POST("/api/v1/tasks/{key}/fresh", path))) },
     task.lifecycle === "open"
@@ -47,12 +54,20 @@ export function TaskDialog({ ask: asked, task, onClose }: { ask: Ask; task: Task
       return <SwitchAgent task={task} onClose={onClose} />;
     case "note":
       return <PinNote task={task} onClose={onClose} />;
+    case "fork":
+      return <Fork task={task} onClose={onClose} />;
+    case "compare":
+      return <Compare task={task} onClose={onClose} />;
+    case "take":
+      return <Take task={task} onClose={onClose} />;
+    case "discard":
+      return <Discard task={task} onClose={onClose} />;
   }
 }
 
 type FormProps = { title: string; hint?: string; verb: string; onClose: () => void; submit: () => Promise<unknown>; children: ReactNode };
 
-function FormDialog({ title, hint, verb, onClose, submit, children }: FormProps) {
+export function FormDialog({ title, hint, verb, onClose, submit, children }: FormProps) {
   const say = useSay();
   const change = useMutation({ mutationFn: submit, onSuccess: onClose, onError: tellProblem });
   const send = (event: FormEvent) => {
@@ -77,7 +92,7 @@ function FormDialog({ title, hint, verb, onClose, submit, children }: FormProps)
   );
 }
 
-function AgentChoice({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
+export function AgentChoice({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
   const say = useSay();
   const agents = useQuery(agentsQuery).data?.agents ?? [];
   return (

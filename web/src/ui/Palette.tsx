@@ -5,7 +5,7 @@ import { useEffect, useId, useState } from "react";
 import { taskQuery } from "../api/queries";
 import { useTasks } from "../inbox/Inbox";
 import { useSay, type Key } from "../i18n";
-import { TaskDialog, useTaskActions, type Ask } from "../task/actions";
+import { ASKS, TaskDialog, useTaskActions, type Ask } from "../task/actions";
 import { prose } from "../text/safe";
 import { Dialog } from "./Dialog";
 
@@ -83,7 +83,7 @@ function useEntries(onClose: () => void, onAsk: (ask: Ask) => void) {
       detail: task?.key ?? "",
       act: () => {
         act();
-        if (!["add", "switch", "note"].includes(id)) onClose();
+        if (!ASKS.includes(id)) onClose();
       },
     })),
     ...tasks.map((each): Entry => ({
