@@ -35,11 +35,12 @@ const FILE: &str = "tests/golden/events.jsonl";
 fn all_that_can_happen() -> World {
     let mut world = World::new();
     people_and_settings(&mut world);
+    let (reviewed, _) = world.reviewed();
+    world.follow_up(reviewed, "fix what it found");
+    world.answered(reviewed);
     let task = work(&mut world);
     import(&mut world);
     endings(&mut world, task);
-    let (reviewed, _) = world.reviewed();
-    world.follow_up(reviewed, "fix what it found");
     world
 }
 
