@@ -230,6 +230,10 @@ fn session_paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option
     let text = match body {
         EntryBody::RuntimeSessionStarted { reason, .. } => started(locale, *reason),
         EntryBody::RuntimeSessionResumed { cause, .. } => taken_up(locale, *cause),
+        EntryBody::RuntimeSessionOpened { read_only: Some(held), .. } => match held.enforced_by {
+            Some(_) => locale.read_only_enforced(),
+            None => locale.read_only_not_enforced(),
+        },
         EntryBody::RuntimeSessionImported { native_id, .. } => locale.session_imported(safe_line(native_id)),
         EntryBody::PastImported { left_out: Some(why), .. } => locale.not_all_imported(safe_line(why)),
         EntryBody::CheckpointTaken { left_out: Some(why), side, .. } if side == "after" => {

@@ -200,6 +200,8 @@ pub(super) fn since(task: &Task) -> Option<Timestamp> {
 /// Who works as what, how much they did, and how far they are.
 fn agent_line(locale: Locale, execution: &Execution) -> String {
     let mut parts = vec![locale.agent_as(fit(&execution.agent, NAME_CHARS), locale.role(execution.role))];
+    let held = execution.session.as_ref().and_then(|session| locale.read_only(session.description.write_access));
+    parts.extend(held);
     if let Some(end) = execution.ended {
         parts.push(locale.execution_end(end));
     }

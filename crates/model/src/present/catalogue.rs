@@ -126,6 +126,8 @@ catalogue! {
         role_reviewer() { en: "reviewer", zh: "审查" }
         role_tester() { en: "tester", zh: "测试" }
         role_researcher() { en: "researcher", zh: "调研" }
+        read_only_enforced() { en: "read-only (enforced)", zh: "只读（强制）" }
+        read_only_not_enforced() { en: "read-only (not enforced)", zh: "只读（未强制）" }
         end_superseded() { en: "superseded", zh: "已被取代" }
         end_cancelled() { en: "cancelled", zh: "已取消" }
         phase_starting() { en: "starting", zh: "启动中" }

@@ -219,6 +219,7 @@ fn underneath(locale: Locale, event: &TaskEvent) -> Option<Entry> {
         }
         TaskEvent::RuntimeSessionStarted { reason, .. } => locale.session_started(*reason),
         TaskEvent::RuntimeSessionResumed { cause, .. } => locale.session_taken_up(*cause),
+        TaskEvent::RuntimeSessionOpened { description, .. } => locale.read_only(description.write_access)?,
         TaskEvent::RuntimeSessionReattached { .. } => locale.session_reattached(),
         TaskEvent::RuntimeSessionParked { cause, .. } => locale.session_parked(line(cause)),
         TaskEvent::RuntimeSessionLost { cause, .. } => locale.session_lost(line(cause)),

@@ -3,7 +3,7 @@
 use super::fit;
 use super::locale::Locale;
 use crate::execution::{Activity, ExecutionEnd, Role};
-use crate::runtime_session::{ResumeCause, RuntimePhase, StartReason};
+use crate::runtime_session::{ResumeCause, RuntimePhase, StartReason, WriteAccess};
 use crate::task::Lifecycle;
 use crate::turn::TurnOutcome;
 
@@ -52,6 +52,16 @@ impl Locale {
             Role::Reviewer => self.role_reviewer(),
             Role::Tester => self.role_tester(),
             Role::Researcher => self.role_researcher(),
+        }
+    }
+
+    /// What a process that is not to write is held to; nothing of one that may.
+    #[must_use]
+    pub fn read_only(self, access: WriteAccess) -> Option<String> {
+        match access {
+            WriteAccess::Writes => None,
+            WriteAccess::ReadOnly { enforced_by: Some(_) } => Some(self.read_only_enforced()),
+            WriteAccess::ReadOnly { enforced_by: None } => Some(self.read_only_not_enforced()),
         }
     }
 
