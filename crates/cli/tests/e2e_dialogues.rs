@@ -6,8 +6,13 @@ use serde_json::Value;
 use support::World;
 
 /// A second agent beside the built-in one: the same program under another name.
-const TWO_AGENTS: &str =
-    "[agents.helper]\ncommand = [\"{tl}\", \"agent\", \"demo\"]\naliases = [\"hp\"]\nenv = [\"THROUGHLINE_HOME\"]\n";
+const TWO_AGENTS: &str = r#"
+[agents.helper]
+command = ["{tl}", "agent", "demo"]
+aliases = ["hp"]
+env = ["THROUGHLINE_HOME"]
+read_only = { writable = ["{home}/agents/demo/"] }
+"#;
 
 /// Something that comes between two messages.
 type Between = fn(&World);
