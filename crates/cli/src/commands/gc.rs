@@ -8,7 +8,7 @@ use crate::failure::Outcome;
 /// Free what nothing needs any more, and say what that is
 ///
 /// Spools of keepers that ended, checkpoints of closed tasks, attachments and long texts that no
-/// task names. The times are set under [retention] in config.toml. The daemon does the same once a day.
+/// task names. The times are set under `[retention]` in config.toml. The daemon does the same once a day.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only say what would go
