@@ -165,7 +165,9 @@ impl HangingTool {
 /// A turn whose tool runs and does not end.
 fn hang_in_a_tool(real: &Real) {
     let tool = HangingTool::of(real);
-    real.say_detached(&format!("ESCALATE {}\nSAY never said", HangingTool::COMMAND));
+    // Stated: to the router a bare command may well be work of its own.
+    let script = format!("ESCALATE {}\nSAY never said", HangingTool::COMMAND);
+    real.world.ok(&["say", "--detach", "--task", TASK, &script]);
     real.approve();
     tool.wait();
 }
