@@ -110,8 +110,10 @@ pub fn a_no_keeps_it_from_running(agent: &Agent) {
     real.say_detached("ESCALATE echo ran > proof.txt\nSAY so be it");
     let id = real.world.wait_for_approval(TASK);
     real.world.ok(&["deny", &id, "--reason", "not today"]);
-    let turn = real.ended_turn(1);
-    assert_eq!(turn["outcome"], agent.denied_turn, "{turn:#}{}", real.state());
+    // The reason is a turn of its own, right after the one that was denied.
+    real.ended_turn(2);
+    let turns = real.entries_of("turn_ended");
+    assert_eq!(turns[0]["outcome"], agent.denied_turn, "{}", real.state());
     assert!(!real.world.project.join("proof.txt").exists(), "nobody said yes");
     let said = real.say("NOW\nSAY still here");
     assert!(said.contains("still here"), "{said}{}", real.state());
