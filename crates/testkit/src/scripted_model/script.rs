@@ -46,6 +46,8 @@ pub enum Reply {
     Fail(u16),
 }
 
+/// With this line Gemini begins what was attached: material, and no part of the script.
+const ATTACHED: &str = "--- Content from referenced";
 /// How many characters of a tool's result are repeated.
 const RESULT_HEAD: usize = 200;
 /// How many characters a delta has.
@@ -58,7 +60,8 @@ pub fn reply(users: &[String], results: &[String]) -> Reply {
     let (message, earlier) = users.split_last().map_or(("", [].as_slice()), |(last, rest)| (last.as_str(), rest));
     let mut stretch = Stretch::default();
     let mut run = 0;
-    for line in message.lines().map(str::trim) {
+    let own = message.lines().map(str::trim).take_while(|line| !line.starts_with(ATTACHED));
+    for line in own {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         if matches!(word, "RUN" | "ESCALATE") {
             if run == results.len() {
