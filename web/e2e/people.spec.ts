@@ -66,6 +66,7 @@ test("keys alone: find, open, answer, approve, go back", async ({ page, daemon }
   await page.keyboard.type(key);
   await page.keyboard.press("Enter");
   await page.waitForURL(new RegExp(`/tasks/${key}$`));
+  await expect(page.locator(".entry.result").first()).toBeVisible();
   await page.keyboard.press("r");
   await page.keyboard.type("say by hand");
   await page.keyboard.press("Enter");
