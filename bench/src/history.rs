@@ -189,6 +189,7 @@ impl History {
                 exit_code: None,
                 changes: vec![],
                 locations: vec!["/code/shop/src/theme.rs".into()],
+                unasked: false,
             };
             let item = Item { id, turn: Some(self.turn), body: ItemBody::ToolCall(call) };
             self.happen(TaskEvent::ItemRecorded { execution: self.process.execution, item });

@@ -142,6 +142,8 @@ pub struct SessionSettings {
     pub mode: Option<String>,
     /// The modes that can be chosen.
     pub modes: Vec<Choice>,
+    /// The config option that sets the mode; none where `session/set_mode` does.
+    pub mode_option: Option<String>,
     /// The model in use.
     pub model: Option<String>,
     /// The models that can be chosen.

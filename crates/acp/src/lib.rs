@@ -12,6 +12,7 @@ pub mod assembler;
 pub mod demo;
 pub mod happening;
 pub mod incoming;
+pub mod lifted;
 pub mod outgoing;
 pub mod quirks;
 pub mod request_id;

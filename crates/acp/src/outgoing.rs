@@ -153,31 +153,62 @@ pub fn authenticate(attempt: u64, method: &str) -> OutgoingFrame {
     OutgoingFrame::request(RequestId::Auth(attempt), "authenticate", acp::AuthenticateRequest::new(method.to_owned()))
 }
 
+/// Where a session works and what it works with.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// Its folder.
+    pub cwd: &'a str,
+    /// Folders besides it, for agents that offer that.
+    pub roots: &'a [String],
+    /// Its tool servers.
+    pub servers: &'a [McpServer],
+}
+
+impl<'a> Surroundings<'a> {
+    /// A folder and nothing else.
+    #[must_use]
+    pub fn folder(cwd: &'a str) -> Self {
+        Self { cwd, roots: &[], servers: &[] }
+    }
+
+    fn roots(&self) -> Vec<std::path::PathBuf> {
+        self.roots.iter().map(std::path::PathBuf::from).collect()
+    }
+}
+
 /// `session/new` in a folder.
 #[must_use]
-pub fn new_session(cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
-    let params = acp::NewSessionRequest::new(cwd).mcp_servers(mcp_servers(servers));
+pub fn new_session(place: Surroundings<'_>) -> OutgoingFrame {
+    let params = acp::NewSessionRequest::new(place.cwd)
+        .mcp_servers(mcp_servers(place.servers))
+        .additional_directories(place.roots());
     OutgoingFrame::request(RequestId::Open(Opening::New), "session/new", params)
 }
 
 /// `session/load`: opens a native session again; the agent replays its history.
 #[must_use]
-pub fn load_session(native: &str, cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
-    let params = acp::LoadSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
+pub fn load_session(native: &str, place: Surroundings<'_>) -> OutgoingFrame {
+    let params = acp::LoadSessionRequest::new(native.to_owned(), place.cwd)
+        .mcp_servers(mcp_servers(place.servers))
+        .additional_directories(place.roots());
     OutgoingFrame::request(RequestId::Open(Opening::Load), "session/load", params)
 }
 
 /// `session/resume`: opens a native session again, without its history.
 #[must_use]
-pub fn resume_session(native: &str, cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
-    let params = acp::ResumeSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
+pub fn resume_session(native: &str, place: Surroundings<'_>) -> OutgoingFrame {
+    let params = acp::ResumeSessionRequest::new(native.to_owned(), place.cwd)
+        .mcp_servers(mcp_servers(place.servers))
+        .additional_directories(place.roots());
     OutgoingFrame::request(RequestId::Open(Opening::Resume), "session/resume", params)
 }
 
 /// `session/fork`: opens a new native session that begins where another one stands.
 #[must_use]
-pub fn fork_session(native: &str, cwd: &str, servers: &[McpServer]) -> OutgoingFrame {
-    let params = acp::ForkSessionRequest::new(native.to_owned(), cwd).mcp_servers(mcp_servers(servers));
+pub fn fork_session(native: &str, place: Surroundings<'_>) -> OutgoingFrame {
+    let params = acp::ForkSessionRequest::new(native.to_owned(), place.cwd)
+        .mcp_servers(mcp_servers(place.servers))
+        .additional_directories(place.roots());
     OutgoingFrame::request(RequestId::Open(Opening::Fork), "session/fork", params)
 }
 
@@ -335,13 +366,14 @@ mod tests {
 
     #[test]
     fn requests_carry_their_meaning_in_their_id() {
+        let place = Surroundings::folder("/w");
         let servers = [McpServer::Http { name: "h".into(), url: "http://x".into(), headers: vec![] }];
         for (frame, id, method) in [
             (authenticate(2, "key"), "auth:2", "authenticate"),
-            (new_session("/w", &servers), "open:new", "session/new"),
-            (load_session("n", "/w", &[]), "open:load", "session/load"),
-            (resume_session("n", "/w", &[]), "open:resume", "session/resume"),
-            (fork_session("n", "/w", &[]), "open:fork", "session/fork"),
+            (new_session(Surroundings { servers: &servers, ..place }), "open:new", "session/new"),
+            (load_session("n", place), "open:load", "session/load"),
+            (resume_session("n", place), "open:resume", "session/resume"),
+            (fork_session("n", place), "open:fork", "session/fork"),
             (list_sessions(1, Some("/w"), None), "list:1", "session/list"),
             (close_session("n"), "close", "session/close"),
             (set_mode(1, "n", "ask"), "set-mode:1", "session/set_mode"),

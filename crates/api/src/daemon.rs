@@ -64,6 +64,15 @@ pub struct Agent {
     pub found: Option<String>,
     /// How to install it.
     pub install: String,
+    /// Whether `tl agents login` can run its own login.
+    #[serde(default)]
+    pub has_login: bool,
+    /// Its strictest workable mode, which it is set to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// What it runs without a question even in that mode, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_unasked: Option<String>,
 }
 
 /// All agents.

@@ -107,6 +107,9 @@ pub struct Activity {
     /// Why, where there is more to say than the word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Until when it is blocked, where the agent says, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
 /// One agent's attempt to move a task forward.
@@ -120,7 +123,7 @@ pub struct Execution {
     pub role: Role,
     /// Whether unmarked messages go to it.
     pub primary: bool,
-    /// `superseded`, `cancelled` or `archived`, once it ended.
+    /// `superseded`, `replaced`, `cancelled` or `archived`, once it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// What it is doing.
@@ -184,6 +187,9 @@ pub struct RuntimeSession {
     /// Its process is not to change the workspace; left out if it may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<ReadOnly>,
+    /// What the agent runs without a question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unasked: Option<Unasked>,
 }
 
 /// That a process is not to change the workspace.
@@ -200,6 +206,15 @@ impl ReadOnly {
     pub fn words(&self) -> &'static str {
         if self.enforced_by.is_some() { "read-only (enforced)" } else { "read-only (not enforced)" }
     }
+}
+
+/// What an agent runs without a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Unasked {
+    /// Whether it is some of it, or everything.
+    pub scope: UnaskedScope,
+    /// In words: `inside its sandbox`; the mode's name for everything.
+    pub what: String,
 }
 
 /// An agent's own name and version.
@@ -276,6 +291,9 @@ pub struct TurnEnd {
     /// What the person can do about a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// When a failure will be over by itself, where the agent says, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// What it used, where that is known here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -410,6 +428,13 @@ words! {
         Parked = "parked",
         /// Its process had died.
         ProcessDied = "process_died",
+    }
+    /// How much an agent runs without a question.
+    UnaskedScope {
+        /// Some of it.
+        Some = "some",
+        /// Everything: the mode it is in asks for nothing.
+        Everything = "everything",
     }
     /// How far a turn is.
     TurnStage {

@@ -320,12 +320,21 @@ pub enum EntryBody {
         /// Its process is not to change the workspace; left out if it may.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_only: Option<ReadOnly>,
+        /// MCP servers that it was opened with.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mcp_servers: Vec<String>,
+        /// Folders besides its own that it was opened with.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        roots: Vec<String>,
+        /// What the project asks for and the agent does not offer, in words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<String>,
     },
     /// Something about a runtime session changed.
     RuntimeSessionChanged {
         /// Which.
         runtime_session: Uuid,
-        /// `mode`, `model`, `commands` or `tool`.
+        /// `mode`, `mode_set_back`, `model`, `model_refused`, `commands` or `tool`.
         setting: String,
         /// What it is now.
         value: String,
@@ -555,6 +564,9 @@ pub struct ToolCall {
     /// Files that it touched, as the agent says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<String>,
+    /// It did something, and nobody was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_asked: bool,
 }
 
 /// How far a tool call is.

@@ -259,6 +259,16 @@ fn session_paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option
         EntryBody::ExecutionAdded { agent, role, primary: false, .. } => {
             locale.joins(safe_line(agent), role_word(locale, *role))
         }
+        EntryBody::RuntimeSessionOpened { left_out, .. } if !left_out.is_empty() => {
+            locale.goes_without(safe_line(&left_out.join("; ")))
+        }
+        EntryBody::RuntimeSessionChanged { setting, value, .. } => match setting.as_str() {
+            "mode" => locale.mode_is(safe_line(value)),
+            "mode_set_back" => locale.mode_set_back(safe_line(value)),
+            "model_refused" => locale.model_refused(safe_line(value)),
+            _ => return None,
+        },
+        EntryBody::ExecutionEnded { end, .. } if end == "replaced" => locale.replaced(),
         EntryBody::ExecutionEnded { end, .. } => locale.execution_ended(safe_line(end)),
         EntryBody::ModelChosen { model, .. } => locale.model_chosen(safe_line(model)),
         EntryBody::HandoffGiven { text, .. } => locale.brief_ready(safe_glance(&text.text, 80)),
@@ -300,6 +310,9 @@ fn tool_call(output: Output, locale: Locale, call: &ToolCall) -> String {
         _ => output.paint(Style::Faint, "·"),
     };
     let mut text = format!("{mark} {}", safe_line(&call.title));
+    if call.not_asked {
+        text.push_str(&output.paint(Style::Warn, &format!(" ({})", locale.not_asked())));
+    }
     for change in &call.changes {
         let path = safe_line(&change.path);
         let line = if change.before.is_some() { locale.file_changed(path) } else { locale.file_new(path) };

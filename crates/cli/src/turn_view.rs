@@ -96,6 +96,9 @@ impl TurnView {
             EntryBody::RuntimeSessionResumed { cause, .. } if self.turn.is_some() => {
                 self.faint(&taken_up(self.locale, *cause))
             }
+            EntryBody::RuntimeSessionChanged { setting, value, .. } if setting == "mode_set_back" => {
+                self.faint(&self.locale.mode_set_back(safe_line(value)))
+            }
             EntryBody::RuntimeSessionLost { cause, .. } if self.turn.is_some() => {
                 self.faint(&self.locale.session_lost(safe_line(cause)))
             }
@@ -145,7 +148,12 @@ impl TurnView {
             ToolStatus::InProgress => self.output.paint(Style::Faint, "·"),
             ToolStatus::Pending | ToolStatus::Unknown => return String::new(),
         };
-        let mut text = self.line(&format!("{mark} {title}"));
+        let unasked = if call.not_asked {
+            self.output.paint(Style::Warn, &format!(" ({})", self.locale.not_asked()))
+        } else {
+            String::new()
+        };
+        let mut text = self.line(&format!("{mark} {title}{unasked}"));
         if let (true, Some(output)) = (is_over(call.status), &call.output) {
             text.push_str(&self.tool_output(&output.text));
         }
@@ -277,6 +285,7 @@ mod tests {
             exit_code: None,
             changes: vec![],
             locations: vec![],
+            not_asked: false,
         }))
     }
 

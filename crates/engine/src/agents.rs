@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use throughline_acp::assembler::{Assembler, Phase, Start};
 use throughline_acp::happening::Happening;
 use throughline_acp::outgoing;
-use throughline_acp::quirks::Quirks;
 use throughline_acp::request_id::Opening;
 use throughline_keeper::client::{self, Happening as Kept, Reader};
 use throughline_model::execution::Role;
@@ -13,7 +12,8 @@ use throughline_model::ids::{Id as _, RuntimeSessionId};
 use throughline_model::runtime_session::{AgentDescription, Failure, WriteAccess};
 use tokio::time::{Duration, timeout};
 
-use crate::driver::launch::{find_program, launch_failure, whole};
+use crate::config::AgentProfile;
+use crate::driver::launch::{AboutProject, find_program, launch_failure, whole};
 use crate::engine::Engine;
 
 /// An agent, and whether it is here.
@@ -27,6 +27,12 @@ pub struct AgentStatus {
     pub found: Option<PathBuf>,
     /// How to get it.
     pub install: String,
+    /// Whether it has a login of its own.
+    pub has_login: bool,
+    /// Its strictest workable mode, which it is set to.
+    pub mode: Option<String>,
+    /// What it runs without a question even in that mode, in words.
+    pub runs_unasked: Option<String>,
 }
 
 /// A process that still runs.
@@ -43,13 +49,16 @@ impl Engine {
     #[must_use]
     pub fn agents(&self) -> Vec<AgentStatus> {
         let shared = self.inner.drivers.shared();
-        let status = |agent: &crate::config::AgentProfile| {
+        let status = |agent: &AgentProfile| {
             let program = shared.program(agent);
             AgentStatus {
                 name: agent.name.clone(),
                 found: find_program(&program),
                 program,
                 install: agent.install.clone(),
+                has_login: !agent.login.is_empty(),
+                mode: agent.asking.mode.clone(),
+                runs_unasked: agent.asking.runs_unasked.clone(),
             }
         };
         shared.config.agents.iter().map(status).collect()
@@ -73,19 +82,24 @@ impl Engine {
         };
         let id: RuntimeSessionId = shared.core.clock.now().mint().id();
         let dir = shared.home.keepers().join(format!("probe-{id}"));
-        let spec = shared.launch_spec(agent, shared.home.path(), None).await;
+        let spec = shared.launch_spec(agent, shared.home.path(), &AboutProject::default(), None).await;
         client::launch(&shared.keeper_exe, &dir, &spec).await.map_err(|error| launch_failure(agent, &error))?;
-        let answer = self.ask_who(&dir, id).await;
+        let answer = self.ask_who(agent, &dir, id).await;
         let _ = client::sweep_dir(&dir).await;
         let _ = client::remove(&dir);
         answer
     }
 
-    async fn ask_who(&self, dir: &Path, id: RuntimeSessionId) -> Result<AgentDescription, Failure> {
+    async fn ask_who(
+        &self,
+        agent: &AgentProfile,
+        dir: &Path,
+        id: RuntimeSessionId,
+    ) -> Result<AgentDescription, Failure> {
         let shared = self.inner.drivers.shared();
         let unreachable = |error: &dyn std::error::Error| failure("keeper_unreachable", whole(error), "try again");
         let (writer, mut reader) = client::attach(dir, shared.fence, 0).await.map_err(|error| unreachable(&error))?;
-        let frame = outgoing::initialize(env!("CARGO_PKG_VERSION"), &Quirks::default());
+        let frame = outgoing::initialize(env!("CARGO_PKG_VERSION"), &agent.quirks());
         let asked = async {
             writer.write(&frame.id, frame.bytes).await.map_err(|error| unreachable(&error))?;
             first_answer(&mut reader, id).await
@@ -150,5 +164,5 @@ async fn first_answer(reader: &mut Reader, id: RuntimeSessionId) -> Result<Agent
 }
 
 fn failure(code: &str, message: String, hint: &str) -> Failure {
-    Failure { code: code.into(), message, hint: Some(hint.into()) }
+    Failure { code: code.into(), message, hint: Some(hint.into()), until: None }
 }

@@ -12,8 +12,9 @@ use throughline_model::command::Command;
 use throughline_model::conversation::ConversationCommand;
 use throughline_model::delivery::DeliveryOutcome;
 use throughline_model::effect::Effect;
-use throughline_model::ids::{ConversationId, DeliveryId};
+use throughline_model::ids::{ConversationId, DeliveryId, ExecutionId, TaskId, TurnId};
 use throughline_model::stream::StreamId;
+use throughline_model::task::TaskCommand;
 use throughline_store::port::PendingEffect;
 use tokio_util::sync::CancellationToken;
 
@@ -99,6 +100,7 @@ impl Performer {
                     this.drivers.shared().change_workspace(&key, task, change).await
                 }
                 Effect::Deliver { conversation, delivery } => this.deliver(&key, conversation, delivery).await,
+                Effect::ReplaceAgent { task, execution, turn } => this.replace(&key, task, execution, turn).await,
                 other => {
                     tracing::error!(effect = ?other, "nobody performs this effect");
                     this.core.execute(Request::settle(key.clone())).await.map(drop)
@@ -122,6 +124,20 @@ impl Performer {
             }
             other => other.map(drop),
         }
+    }
+
+    /// Without a policy an agent that cannot run is left to the person.
+    async fn replace(&self, key: &str, task: TaskId, failed: ExecutionId, turn: TurnId) -> Result<(), ExecuteError> {
+        let state = self.core.task(task).await?;
+        let project = state.task().map(|task| task.project);
+        let agent = match project {
+            Some(project) => self.drivers.shared().replacement(project).await,
+            None => None,
+        };
+        let Some(agent) = agent else { return self.core.execute(Request::settle(key)).await.map(drop) };
+        let execution = self.core.clock.now().mint().id();
+        let command = Command::Task(TaskCommand::Replace { failed, turn, execution, agent });
+        self.command(key, StreamId::Task(task), command).await
     }
 
     async fn deliver(&self, key: &str, conversation: ConversationId, delivery: DeliveryId) -> Result<(), ExecuteError> {

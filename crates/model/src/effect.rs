@@ -71,6 +71,27 @@ pub enum Effect {
         process: Process,
         /// Which model.
         model: String,
+        /// When it was chosen: the same model may be chosen again later.
+        #[serde(default)]
+        at: Timestamp,
+    },
+    /// Choose a mode in a live session.
+    SetMode {
+        /// Which process.
+        process: Process,
+        /// Which mode.
+        mode: String,
+        /// When it was chosen: the same mode may be chosen again later.
+        at: Timestamp,
+    },
+    /// An agent cannot run: have another one take its task over, if the policy says so.
+    ReplaceAgent {
+        /// Of which task.
+        task: TaskId,
+        /// Which execution's agent.
+        execution: ExecutionId,
+        /// The turn that failed.
+        turn: TurnId,
     },
     /// End a process at this time if nothing runs in it then, and nothing that it started does.
     ParkRuntime {
@@ -126,7 +147,13 @@ impl Effect {
             Effect::PromptAgent { turn, .. } => format!("prompt:{turn}"),
             Effect::CancelTurn { turn, .. } => format!("cancel:{turn}"),
             Effect::AnswerApproval { approval, .. } => format!("answer:{approval}"),
-            Effect::SetModel { process, model } => format!("model:{}:{}:{model}", process.session, process.epoch),
+            Effect::SetModel { process, model, at } => {
+                format!("model:{}:{}:{model}:{}", process.session, process.epoch, at.millis())
+            }
+            Effect::SetMode { process, mode, at } => {
+                format!("mode:{}:{}:{mode}:{}", process.session, process.epoch, at.millis())
+            }
+            Effect::ReplaceAgent { turn, .. } => format!("replace:{turn}"),
             Effect::ParkRuntime { process, .. } => format!("park:{}:{}", process.session, process.epoch),
             Effect::StopRuntime { process } => format!("stop:{}:{}", process.session, process.epoch),
             Effect::ChangeWorkspace { change, .. } => format!("change:{change}"),
@@ -146,6 +173,8 @@ impl Effect {
             | Effect::CancelTurn { .. }
             | Effect::AnswerApproval { .. }
             | Effect::SetModel { .. }
+            | Effect::SetMode { .. }
+            | Effect::ReplaceAgent { .. }
             | Effect::StopRuntime { .. }
             | Effect::ChangeWorkspace { .. }
             | Effect::Deliver { .. }
@@ -162,10 +191,12 @@ impl Effect {
             | Effect::CancelTurn { process, .. }
             | Effect::AnswerApproval { process, .. }
             | Effect::SetModel { process, .. }
+            | Effect::SetMode { process, .. }
             | Effect::ParkRuntime { process, .. }
             | Effect::StopRuntime { process } => Some(*process),
             Effect::Tell { .. }
             | Effect::ChangeWorkspace { .. }
+            | Effect::ReplaceAgent { .. }
             | Effect::Deliver { .. }
             | Effect::Later { .. }
             | Effect::Forget { .. } => None,

@@ -154,6 +154,8 @@ impl Past {
 pub enum ExecutionEnd {
     /// Another one took its place.
     Superseded,
+    /// Its agent could not run, and another one took its place by policy.
+    Replaced,
     /// The person ended it.
     Cancelled,
     /// It was put away.
@@ -172,6 +174,9 @@ pub enum Activity {
     Blocked {
         /// Why, in words.
         reason: String,
+        /// Until when, where the agent says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     /// The last turn did not work out.
     Failed {
@@ -208,8 +213,24 @@ impl Activity {
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Activity::Blocked { reason } | Activity::Failed { reason } | Activity::Queued { reason } => Some(reason),
+            Activity::Blocked { reason, .. } | Activity::Failed { reason } | Activity::Queued { reason } => {
+                Some(reason)
+            }
             Activity::WaitingApproval | Activity::WaitingAnswer | Activity::Working | Activity::Resting => None,
+        }
+    }
+
+    /// Until when, where that is known.
+    #[must_use]
+    pub fn until(&self) -> Option<Timestamp> {
+        match self {
+            Activity::Blocked { until, .. } => *until,
+            Activity::WaitingApproval
+            | Activity::WaitingAnswer
+            | Activity::Failed { .. }
+            | Activity::Working
+            | Activity::Queued { .. }
+            | Activity::Resting => None,
         }
     }
 
@@ -251,7 +272,7 @@ impl Execution {
         }
         match self.past.last.as_ref().map(|turn| &turn.outcome) {
             Some(TurnOutcome::Failed { failure }) if failure.blocks() => {
-                Activity::Blocked { reason: failure.message.clone() }
+                Activity::Blocked { reason: failure.message.clone(), until: failure.until }
             }
             Some(TurnOutcome::Failed { failure }) => Activity::Failed { reason: failure.message.clone() },
             Some(TurnOutcome::Interrupted { cause } | TurnOutcome::Unknown { cause }) => {
@@ -265,6 +286,15 @@ impl Execution {
 impl Failure {
     /// Codes of failures that time or a person has to lift.
     pub const BLOCKING: [&'static str; 2] = ["usage_limit", "login_needed"];
+    /// Codes of failures after which the agent itself cannot run, whatever it is asked.
+    pub const STOPPING: [&'static str; 6] =
+        ["agent_not_installed", "agent_not_executable", "agent_unknown", "login_needed", "usage_limit", "crash_loop"];
+
+    /// Whether the agent itself cannot run.
+    #[must_use]
+    pub fn stops_agent(&self) -> bool {
+        Self::STOPPING.contains(&self.code.as_str())
+    }
 
     /// Whether trying again at once is pointless.
     #[must_use]

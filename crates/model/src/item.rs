@@ -81,6 +81,20 @@ pub struct ToolCall {
     /// Files that it touched, as the agent says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<String>,
+    /// It did something, and nobody was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unasked: bool,
+}
+
+impl ToolCall {
+    /// The sorts of tools that do something to the world.
+    const DOING: [&'static str; 4] = ["execute", "edit", "delete", "move"];
+
+    /// Whether it did something, as far as the agent says.
+    #[must_use]
+    pub fn did_something(&self) -> bool {
+        self.status.ended() && Self::DOING.contains(&self.tool.as_str())
+    }
 }
 
 /// Where a tool call stands.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RuntimeSessionId;
+use crate::time::Timestamp;
 
 /// A runtime session's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +181,54 @@ pub struct RuntimeDescription {
     /// Whether its process may change the workspace.
     #[serde(skip_serializing_if = "WriteAccess::unsaid")]
     pub write_access: WriteAccess,
+    /// On what terms it was opened.
+    #[serde(skip_serializing_if = "Terms::unsaid")]
+    pub terms: Terms,
+}
+
+/// On what terms a session was opened: what it was given besides its folder and its tool servers, and whether it asks before
+/// it does things, by its profile and by what the person allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    /// Folders besides its own.
+    pub roots: Vec<String>,
+    /// What the project's settings ask for and the agent does not offer, in words.
+    pub left_out: Vec<String>,
+    /// Its strictest workable mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strict: Option<String>,
+    /// The config option that sets the mode, where `session/set_mode` does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
+    /// Its modes that ask for nothing at all.
+    pub skipping: Vec<String>,
+    /// A person turned those on for the project.
+    pub may_skip: bool,
+    /// What it runs without a question even in its strictest mode, in words: `inside its sandbox`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs_unasked: Option<String>,
+}
+
+impl Terms {
+    fn unsaid(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether nobody allowed this mode.
+    #[must_use]
+    pub fn forbids(&self, mode: &str) -> bool {
+        !self.may_skip && self.skipping.iter().any(|known| known == mode)
+    }
+}
+
+/// What an agent runs without a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unasked {
+    /// Some of it, in words.
+    Some(String),
+    /// Everything: the mode it is in asks for nothing.
+    Everything(String),
 }
 
 /// The agent's name and version, as it gives them.
@@ -209,6 +258,12 @@ pub struct Capabilities {
     pub images: bool,
     /// Files in prompts.
     pub embedded_context: bool,
+    /// Folders besides the session's own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub additional_directories: bool,
+    /// MCP servers over HTTP; processes are always taken.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mcp_http: bool,
 }
 
 /// Something that can be chosen, with what a person would call it.
@@ -229,10 +284,24 @@ pub enum SettingChange {
         /// The new one.
         mode: String,
     },
+    /// It went into a mode that nobody allowed, and is set back.
+    ModeSetBack {
+        /// The mode it was in.
+        from: String,
+        /// The strict one.
+        to: String,
+    },
     /// The model in use.
     Model {
         /// The new one.
         model: String,
+    },
+    /// The agent did not take a model.
+    ModelRefused {
+        /// Which.
+        model: String,
+        /// What it said.
+        cause: String,
     },
     /// The agent's slash commands.
     Commands {
@@ -247,10 +316,23 @@ pub enum SettingChange {
 }
 
 impl RuntimeDescription {
+    /// What the agent runs without a question, as far as that is known.
+    #[must_use]
+    pub fn unasked(&self) -> Option<Unasked> {
+        let skipping = self.mode.as_ref().filter(|mode| self.terms.skipping.contains(mode));
+        match skipping {
+            Some(mode) => Some(Unasked::Everything(mode.clone())),
+            None => self.terms.runs_unasked.clone().map(Unasked::Some),
+        }
+    }
+
     /// Takes a change in; true if it was one.
     pub fn apply(&mut self, change: &SettingChange) {
         match change {
-            SettingChange::Mode { mode } => self.mode = Some(mode.clone()),
+            SettingChange::Mode { mode } | SettingChange::ModeSetBack { to: mode, .. } => {
+                self.mode = Some(mode.clone())
+            }
+            SettingChange::ModelRefused { .. } => {}
             SettingChange::Model { model } => self.model = Some(model.clone()),
             SettingChange::Commands { commands } => self.commands.clone_from(commands),
             SettingChange::Tool { tool } => {
@@ -272,4 +354,7 @@ pub struct Failure {
     /// What the person can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// When it will be over by itself, where the agent says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }

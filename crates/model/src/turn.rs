@@ -41,12 +41,15 @@ pub struct ActiveTurn {
 }
 
 /// What a turn has asked for so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedSoFar {
     /// How many requests were taken.
     pub count: u32,
     /// Whether one was refused because there were too many.
     pub refusing: bool,
+    /// The agent's ids of the calls that somebody was asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
 }
 
 /// How far a turn is. The prompt is handed on in [`TurnStage::Running`] and nowhere else.

@@ -68,6 +68,9 @@ pub struct TaskRow {
     /// Who works on it.
     #[serde(default)]
     pub executions: Vec<ExecutionRow>,
+    /// The mode of an agent of it that asks for nothing at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unasked_mode: Option<String>,
     /// When something happened to it last.
     pub updated_at: Timestamp,
 }
@@ -236,6 +239,7 @@ impl TaskRow {
             waiting_for: pending.map(|pending| pending.approval.ask.title.chars().take(ASKED_CHARS).collect()),
             plan: task.plan.progress(),
             executions: live.map(|execution| ExecutionRow::of(task, execution)).collect(),
+            unasked_mode: task.unasked_mode(),
             updated_at: at,
         }
     }

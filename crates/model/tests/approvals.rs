@@ -322,6 +322,7 @@ fn call(world: &mut World, task: TaskId, name: &str, status: ToolStatus) {
         changes: vec![],
         locations: vec![],
         exit_code: None,
+        unasked: false,
     });
     let item = Item { id: world.mint.id(), turn: Some(turn), body };
     world.report(task, Report::Recorded(Box::new(item))).expect("current");

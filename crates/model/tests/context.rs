@@ -61,6 +61,7 @@ impl Desk {
             waiting_for: None,
             plan: None,
             executions: vec![lead],
+            unasked_mode: None,
             updated_at: Timestamp::from_millis(NOW - 60_000),
         });
         id

@@ -127,6 +127,7 @@ fn items(world: &mut World) -> Vec<Item> {
         output: Some(Text::Blob { blob: blob.clone(), head: "first".into() }),
         exit_code: None,
         changes: vec![FileChange { path: "a.rs".into(), before: None, after: "new".into() }],
+        unasked: true,
         locations: vec!["a.rs".into()],
     };
     let picture = ContentBlock::Image { blob: blob.clone(), mime: "image/png".into(), name: None };

@@ -34,6 +34,7 @@ impl World {
             exit_code: Some(exit_code),
             changes: vec![],
             locations: vec![],
+            unasked: false,
         };
         self.record(task, ItemBody::ToolCall(call));
     }

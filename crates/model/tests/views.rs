@@ -406,6 +406,7 @@ proptest! {
             exit_code: None,
             changes: vec![FileChange { path: texts[2].clone(), before: None, after: "".into() }],
             locations: vec![],
+            unasked: false,
         };
         let message = ItemBody::Message { text: texts[1].as_str().into(), attachments: vec![], question: true };
         for body in [ItemBody::ToolCall(call), message, ItemBody::Thought { text: texts[0].as_str().into() }] {

@@ -65,6 +65,7 @@ async fn the_document_tells_the_whole_task() {
             exit_code: None,
             changes: vec![],
             locations: vec![],
+            unasked: false,
         }),
     };
     daemon.report(&working, Report::Recorded(Box::new(sly))).await;

@@ -50,6 +50,7 @@ const VOCABULARY: &[&str] = &[
     "epoch",
     "spool",
     "mark",
+    "not asked",
     "cursor",
 ];
 

@@ -203,6 +203,8 @@ fn initialized(answer: &RawValue) -> Result<Initialized, RpcError> {
             close: session.close.is_some(),
             images: offers.prompt_capabilities.image,
             embedded_context: offers.prompt_capabilities.embedded_context,
+            additional_directories: session.additional_directories.is_some(),
+            mcp_http: offers.mcp_capabilities.http,
         },
         auth_methods: answer.auth_methods.iter().map(auth_method).collect(),
     })

@@ -299,5 +299,6 @@ fn blank(name: &str) -> ToolCall {
         exit_code: None,
         changes: Vec::new(),
         locations: Vec::new(),
+        unasked: false,
     }
 }

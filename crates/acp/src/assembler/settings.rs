@@ -78,6 +78,7 @@ fn take_options(settings: &mut SessionSettings, options: Vec<acp::SessionConfigO
     if let Some(mode) = about("mode").filter(|_| settings.modes.is_empty()) {
         settings.mode = Some(mode.current.clone());
         settings.modes.clone_from(&mode.choices);
+        settings.mode_option = Some(mode.id.clone());
     }
     settings.options = options;
 }

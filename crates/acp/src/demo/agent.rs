@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent_client_protocol::v1::schema::{
     self, CancelNotification, ClientRequest, CloseSessionRequest, CloseSessionResponse, ForkSessionRequest,
     ForkSessionResponse, InitializeRequest, InitializeResponse, ListSessionsRequest, ListSessionsResponse,
-    LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse,
-    ResumeSessionRequest, ResumeSessionResponse, SessionConfigOptionValue, SessionId, SessionInfo, SessionUpdate,
-    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
-    StopReason,
+    LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest, NewSessionResponse, PromptRequest,
+    PromptResponse, ResumeSessionRequest, ResumeSessionResponse, SessionConfigOptionValue, SessionId, SessionInfo,
+    SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
+    SetSessionModeResponse, StopReason,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Client, Error};
@@ -123,6 +123,7 @@ impl DemoAgent {
         let cwd = existing_dir(request.cwd)?;
         let created = OpenSession::create(&self.sessions_dir, cwd).map_err(refusal)?;
         let session = self.keep(Arc::new(created));
+        given(&session, &request.mcp_servers, request.additional_directories)?;
         let (modes, options) = settings(&session);
         Ok(NewSessionResponse::new(session.id.clone()).modes(modes).config_options(options))
     }
@@ -134,6 +135,7 @@ impl DemoAgent {
         connection: &ConnectionTo<Client>,
     ) -> Result<LoadSessionResponse, Error> {
         let session = self.reopen(&request.session_id, request.cwd)?;
+        given(&session, &request.mcp_servers, request.additional_directories)?;
         let _quiet = session.claim_turn().ok_or_else(turn_running)?;
         let wire = self.wire(&session.id, connection);
         for update in session.history().map_err(refusal)? {
@@ -145,6 +147,7 @@ impl DemoAgent {
 
     fn resume(&self, request: ResumeSessionRequest) -> Result<ResumeSessionResponse, Error> {
         let session = self.reopen(&request.session_id, request.cwd)?;
+        given(&session, &request.mcp_servers, request.additional_directories)?;
         let (modes, options) = settings(&session);
         Ok(ResumeSessionResponse::new().modes(modes).config_options(options))
     }
@@ -153,6 +156,7 @@ impl DemoAgent {
         let cwd = existing_dir(request.cwd)?;
         let forked = OpenSession::fork(&self.sessions_dir, cwd, &request.session_id.0);
         let session = self.keep(Arc::new(forked.map_err(refusal)?));
+        given(&session, &request.mcp_servers, request.additional_directories)?;
         let (modes, options) = settings(&session);
         Ok(ForkSessionResponse::new(session.id.clone()).modes(modes).config_options(options))
     }
@@ -332,6 +336,21 @@ async fn conclude(
 
 fn settings(session: &OpenSession) -> (schema::SessionModeState, Vec<schema::SessionConfigOption>) {
     session.known(|known| (known.mode.state(), known.model.config_options()))
+}
+
+/// Keeps what the client opened the session with; it starts no server.
+fn given(session: &OpenSession, servers: &[McpServer], roots: Vec<PathBuf>) -> Result<(), Error> {
+    let name = |server: &McpServer| match server {
+        McpServer::Http(server) => Some(server.name.clone()),
+        McpServer::Sse(server) => Some(server.name.clone()),
+        McpServer::Stdio(server) => Some(server.name.clone()),
+        _ => None,
+    };
+    let servers: Vec<String> = servers.iter().filter_map(name).collect();
+    if session.known(|known| (&known.given.0, &known.given.1) == (&servers, &roots)) {
+        return Ok(());
+    }
+    session.record(&Record::Given { servers, roots }).map_err(refusal)
 }
 
 fn to_json(answer: Result<impl Serialize, Error>) -> Result<Value, Error> {

@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use super::offer::Mode;
+
 /// The most chunks that one `stream` line may ask for.
 pub const MAX_CHUNKS: u64 = 100_000;
 /// The most bytes that one `flood` line may ask for: enough to pass any sane frame limit.
@@ -38,6 +40,10 @@ pub enum Line {
     Recall,
     /// Say the current model.
     Model,
+    /// Go into another mode.
+    Mode(Mode),
+    /// Say what this session was opened with.
+    Given,
     /// Say which lines are understood.
     Help,
     /// Answer the prompt with an error.
@@ -84,6 +90,8 @@ pub const WORDS: &[Word] = &[
     word("sleep", "MS", "waits for MS milliseconds"),
     word("recall", "", "says every earlier prompt of this session"),
     word("model", "", "says the current model"),
+    word("mode", "ask|auto", "goes into that mode by itself: auto runs without asking"),
+    word("given", "", "says which MCP servers and folders this session was opened with"),
     word("help", "", "says this"),
     word("fail", "", "fails the turn"),
     word("crash", "", "kills the agent's process"),
@@ -131,6 +139,7 @@ fn bare(word: &Word) -> Option<Line> {
     Some(match word.name {
         "recall" => Line::Recall,
         "model" => Line::Model,
+        "given" => Line::Given,
         "help" => Line::Help,
         "fail" => Line::Fail,
         "crash" => Line::Crash,
@@ -146,6 +155,7 @@ fn with_argument(word: &Word, rest: &str) -> Option<Line> {
         "write" => path_and_text(rest).map(|(path, text)| Line::Write { path, text })?,
         "append" => path_and_text(rest).map(|(path, text)| Line::Append { path, text })?,
         "read" => Line::Read(text()),
+        "mode" => Line::Mode(Mode::of_id(rest)?),
         "plan" => Line::Plan(plan_entries(rest)?),
         "ask" => Line::Ask(text()),
         "say" => Line::Say(text()),
@@ -204,6 +214,8 @@ mod tests {
             ("spawn 30", Line::Spawn(30)),
             ("recall", Line::Recall),
             ("model", Line::Model),
+            ("mode auto", Line::Mode(Mode::Auto)),
+            ("given", Line::Given),
             ("help", Line::Help),
             ("fail", Line::Fail),
             ("crash", Line::Crash),

@@ -3,9 +3,10 @@
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     AgentCapabilities, AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Implementation,
-    InitializeResponse, PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionConfigOption,
-    SessionConfigOptionCategory, SessionConfigSelectOption, SessionForkCapabilities, SessionListCapabilities,
-    SessionMode, SessionModeState, SessionResumeCapabilities, UnstructuredCommandInput,
+    InitializeResponse, McpCapabilities, PromptCapabilities, SessionAdditionalDirectoriesCapabilities,
+    SessionCapabilities, SessionCloseCapabilities, SessionConfigOption, SessionConfigOptionCategory,
+    SessionConfigSelectOption, SessionForkCapabilities, SessionListCapabilities, SessionMode, SessionModeState,
+    SessionResumeCapabilities, UnstructuredCommandInput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -106,10 +107,12 @@ pub fn initialize_response() -> InitializeResponse {
         .list(SessionListCapabilities::new())
         .resume(SessionResumeCapabilities::new())
         .fork(SessionForkCapabilities::new())
+        .additional_directories(SessionAdditionalDirectoriesCapabilities::new())
         .close(SessionCloseCapabilities::new());
     let capabilities = AgentCapabilities::new()
         .load_session(true)
         .session_capabilities(sessions)
+        .mcp_capabilities(McpCapabilities::new().http(true))
         .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true));
     // Version 1 is all that is spoken here, whatever was asked for.
     InitializeResponse::new(ProtocolVersion::V1)

@@ -24,6 +24,8 @@ pub struct Known {
     pub cwd: PathBuf,
     pub mode: Mode,
     pub model: Model,
+    /// The tool servers and the other folders that it was opened with last.
+    pub given: (Vec<String>, Vec<PathBuf>),
     /// Every prompt, on one line each.
     pub prompts: Vec<String>,
     pub rules: BTreeMap<String, Rule>,
@@ -39,6 +41,7 @@ impl Known {
     fn apply(&mut self, record: &Record) {
         match record {
             Record::Opened { cwd, .. } | Record::Moved { cwd } => self.cwd.clone_from(cwd),
+            Record::Given { servers, roots } => self.given = (servers.clone(), roots.clone()),
             Record::ModeSet { mode } => self.mode = *mode,
             Record::ModelSet { model } => self.model = *model,
             Record::Prompted { content } => {

@@ -35,6 +35,8 @@ pub enum Record {
     },
     /// Loaded or resumed in another directory.
     Moved { cwd: PathBuf },
+    /// Opened with these tool servers and folders.
+    Given { servers: Vec<String>, roots: Vec<PathBuf> },
     /// The mode was set.
     ModeSet { mode: Mode },
     /// The model was set.

@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
-    ContentChunk, CreateElicitationRequest, ElicitationAction, ElicitationContentValue, ElicitationFormMode,
-    ElicitationSchema, ElicitationSessionScope, MessageId, Meta, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus,
-    SessionUpdate, ToolCall, ToolCallId, ToolCallUpdate, ToolCallUpdateFields, Usage, UsageUpdate,
+    ContentChunk, CreateElicitationRequest, CurrentModeUpdate, ElicitationAction, ElicitationContentValue,
+    ElicitationFormMode, ElicitationSchema, ElicitationSessionScope, MessageId, Meta, Plan, PlanEntry,
+    PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall, ToolCallId, ToolCallUpdate, ToolCallUpdateFields,
+    Usage, UsageUpdate,
 };
 use serde_json::json;
 
 use super::line::{Line, Word, usage_list};
+use super::offer::Mode;
 use super::open_session::{OpenSession, interrupted};
 use super::session_file::{Record, SessionFileError};
 use super::shell;
@@ -119,6 +121,8 @@ impl Turn {
                 let model = self.session.known(|known| known.model);
                 self.say(&format!("The model is {}.", model.id())).await
             }
+            Line::Mode(mode) => self.change_mode(mode).await,
+            Line::Given => self.given().await,
             Line::Help => self.say(&understood()).await,
             Line::Fail => Err(TurnError::Asked),
             Line::Crash => shell::kill_self(),
@@ -271,6 +275,20 @@ impl Turn {
             return self.say("There is no earlier prompt in this session.").await;
         }
         self.say(&earlier.join("\n")).await
+    }
+
+    /// What an agent does that leaves its mode on its own: it says so, and goes on.
+    async fn change_mode(&mut self, mode: Mode) -> Result<(), TurnError> {
+        self.session.record(&Record::ModeSet { mode })?;
+        self.wire.send(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode.id()))).await?;
+        self.say(&format!("The mode is {}.", mode.id())).await
+    }
+
+    async fn given(&mut self) -> Result<(), TurnError> {
+        let (servers, roots) = self.session.known(|known| known.given.clone());
+        let roots: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+        let list = |names: Vec<String>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        self.say(&format!("MCP servers: {}. Other folders: {}.", list(servers), list(roots))).await
     }
 
     async fn complain(&mut self, word: &Word) -> Result<(), TurnError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use throughline_acp::happening::Initialized;
-use throughline_acp::outgoing::{self, PermissionAnswer, PromptBlock};
+use throughline_acp::outgoing::{self, PermissionAnswer, PromptBlock, Surroundings};
 use throughline_acp::{Happening, Opening, OutgoingFrame, Phase, Quirks, Start, demo};
 use throughline_model::approval::OptionKind;
 use throughline_model::ids::TurnId;
@@ -99,7 +99,7 @@ async fn a_turn_with_everything_in_it() {
     let mut peer = Peer::start(home.path(), 1, Opening::New);
     let told = peer.initialize().await;
     assert!(told.capabilities.load && told.capabilities.resume && told.capabilities.fork);
-    let native = native_of(&peer.open(&outgoing::new_session(cwd, &[])).await);
+    let native = native_of(&peer.open(&outgoing::new_session(Surroundings::folder(cwd))).await);
 
     let happened = peer.prompt(turn(1), &native, "say hello\nrun echo out\nplan a; b\nask why").await;
     let lines = brief(&happened);
@@ -122,7 +122,7 @@ async fn another_process_goes_on_and_the_past_is_not_told_twice() {
     let cwd = home.path().to_str().expect("a name");
     let mut first = Peer::start(home.path(), 1, Opening::New);
     first.initialize().await;
-    let native = native_of(&first.open(&outgoing::new_session(cwd, &[])).await);
+    let native = native_of(&first.open(&outgoing::new_session(Surroundings::folder(cwd))).await);
     first.prompt(turn(1), &native, "say hello").await;
     first.write(&outgoing::close_session(&native)).await;
     first.until(|told| matches!(told, Happening::Done(_))).await;
@@ -131,8 +131,8 @@ async fn another_process_goes_on_and_the_past_is_not_told_twice() {
         let mut peer = Peer::start(home.path(), epoch, opening);
         peer.initialize().await;
         let frame = match opening {
-            Opening::Load => outgoing::load_session(&native, cwd, &[]),
-            _ => outgoing::resume_session(&native, cwd, &[]),
+            Opening::Load => outgoing::load_session(&native, Surroundings::folder(cwd)),
+            _ => outgoing::resume_session(&native, Surroundings::folder(cwd)),
         };
         let happened = peer.open(&frame).await;
         assert_eq!(items(&happened), [], "{opening:?}");
@@ -149,6 +149,6 @@ async fn a_session_that_is_not_there_is_unknown() {
     let cwd = home.path().to_str().expect("a name");
     let mut peer = Peer::start(home.path(), 1, Opening::Resume);
     peer.initialize().await;
-    let happened = peer.open(&outgoing::resume_session("nowhere", cwd, &[])).await;
+    let happened = peer.open(&outgoing::resume_session("nowhere", Surroundings::folder(cwd))).await;
     assert_eq!(brief(&happened), ["open failed UnknownSession"]);
 }

@@ -22,6 +22,8 @@ pub struct AgentProfile {
     pub set: BTreeMap<String, String>,
     /// How to get it.
     pub install: String,
+    /// Its own login, for a person at a terminal; empty if it has none.
+    pub login: Vec<String>,
     /// Whether it takes a session up again safely. If not, its process stays when it has nothing to do, and a session
     /// whose process died is rebuilt from a brief.
     pub resumes: bool,
@@ -31,6 +33,8 @@ pub struct AgentProfile {
     pub words: Vec<String>,
     /// How it works in a role that only reads.
     pub read_only: ReadOnly,
+    /// Whether it asks before it does things.
+    pub asking: AskingProfile,
 }
 
 /// How an agent works in a role that only reads.
@@ -44,7 +48,26 @@ pub struct ReadOnly {
     pub writable: Vec<String>,
 }
 
+/// Whether an agent asks before it does things.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AskingProfile {
+    /// Its strictest workable mode.
+    pub mode: Option<String>,
+    /// Its modes that ask for nothing at all.
+    pub skips_asking: Vec<String>,
+    /// What it runs without a question even in that mode, in words.
+    pub runs_unasked: Option<String>,
+}
+
 impl AgentProfile {
+    /// What to do when it is not logged in.
+    pub(crate) fn login_hint(&self) -> String {
+        if self.login.is_empty() {
+            return "log in with the agent's own login, then `tl retry KEY`".into();
+        }
+        format!("`tl agents login {}`, then `tl retry KEY`", self.name)
+    }
+
     /// How it departs from the protocol's plain reading.
     pub(crate) fn quirks(&self) -> Quirks {
         Quirks { failed_messages: self.failed_messages.clone(), ..Quirks::default() }
@@ -63,6 +86,8 @@ pub(super) struct Profile {
     set: BTreeMap<String, String>,
     #[serde(default)]
     install: String,
+    #[serde(default)]
+    login: Vec<String>,
     #[serde(default = "yes")]
     resumes: bool,
     #[serde(default)]
@@ -71,6 +96,10 @@ pub(super) struct Profile {
     words: Vec<String>,
     #[serde(default)]
     read_only: ReadOnly,
+    mode: Option<String>,
+    #[serde(default)]
+    skips_asking: Vec<String>,
+    runs_unasked: Option<String>,
 }
 
 fn yes() -> bool {
@@ -83,11 +112,30 @@ pub(super) fn profiles(own: BTreeMap<String, Profile>) -> Result<Vec<AgentProfil
         toml::from_str(SHIPPED).map_err(|error| format!("the shipped agents: {error}"))?;
     profiles.extend(own);
     let concrete = |(name, profile): (String, Profile)| {
-        let Profile { command, aliases, env, set, install, resumes, failed_messages, words, read_only } = profile;
+        let Profile { command, aliases, env, set, install, login, resumes, failed_messages, .. } = profile;
         if command.is_empty() {
             return Err(format!("agent `{name}` has an empty command"));
         }
-        Ok(AgentProfile { name, command, aliases, env, set, install, resumes, failed_messages, words, read_only })
+        let asking = AskingProfile {
+            mode: profile.mode,
+            skips_asking: profile.skips_asking,
+            runs_unasked: profile.runs_unasked,
+        };
+        let (words, read_only) = (profile.words, profile.read_only);
+        Ok(AgentProfile {
+            name,
+            command,
+            aliases,
+            env,
+            set,
+            install,
+            login,
+            resumes,
+            failed_messages,
+            words,
+            read_only,
+            asking,
+        })
     };
     profiles.into_iter().map(concrete).collect()
 }

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use agents::AgentProfile;
-pub use projects::{OnAgentFailure, ProjectSettings};
+pub use agents::{AgentProfile, AskingProfile};
+pub use projects::{McpServerSettings, OnAgentFailure, ProjectSettings};
 pub use retention::Retention;
 pub(crate) use retention::days;
 pub use roles::Roles;
@@ -214,6 +214,21 @@ impl Config {
         named
     }
 
+    /// The variables that the settings give an agent in every project, the later ones winning.
+    ///
+    /// # Errors
+    /// If an env file cannot be read.
+    pub fn variables(&self, agent: &AgentProfile) -> Result<BTreeMap<String, String>, ConfigError> {
+        let mut variables = agent.set.clone();
+        for path in &self.env_files {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
+            variables.extend(crate::environment::parse_file(&text));
+        }
+        variables.extend(self.env.clone());
+        Ok(variables)
+    }
+
     /// What is said about the project of this name.
     #[must_use]
     pub fn project(&self, name: &str) -> ProjectSettings {
@@ -225,6 +240,12 @@ impl Config {
     pub fn on_agent_failure(&self, project: &str) -> Option<&OnAgentFailure> {
         let own = self.projects.get(project).and_then(|project| project.on_agent_failure.as_ref());
         own.or(self.on_agent_failure.as_ref())
+    }
+
+    /// What to do when an agent is not logged in.
+    pub(crate) fn login_hint(&self, agent: &str) -> String {
+        let hint = self.agent(agent).map(AgentProfile::login_hint);
+        hint.unwrap_or_else(|| "log in with the agent's own login".into())
     }
 
     /// The agent of this name or alias.
@@ -240,7 +261,6 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::projects::McpServerSettings;
     use super::*;
 
     fn parse(text: &str) -> Result<Config, ConfigError> {

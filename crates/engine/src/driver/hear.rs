@@ -1,26 +1,33 @@
 //! What an agent says becomes reports to its task. Durable ones are committed together with the mark.
 
 use throughline_acp::assembler::Phase;
-use throughline_acp::happening::{
-    FailureKind, Happening, Initialized, OpenFailure, PermissionRequest, SessionSettings, TurnFailure,
-};
+use throughline_acp::happening::{FailureKind, Happening, OpenFailure, PermissionRequest, TurnFailure};
+use throughline_acp::lifted;
 use throughline_acp::outgoing::{self, PermissionAnswer};
-use throughline_acp::request_id::{AgentRequestId, Opening, RequestId};
+use throughline_acp::request_id::{AgentRequestId, RequestId};
 use throughline_keeper::Activity;
 use throughline_keeper::client::{Happening as Kept, ReadError};
 use throughline_model::approval::{Ask, Asked};
 use throughline_model::effect::Process;
 use throughline_model::ids::{ApprovalId, Id as _, ItemId, TurnId};
-use throughline_model::runtime_session::{Failure, RuntimeDescription, SettingChange};
+use throughline_model::runtime_session::{Failure, SettingChange};
 use throughline_model::task::{NativeFate, Report, TurnAnswer};
 use throughline_model::turn::Usage;
 use tokio::time::Instant;
 
-use super::link::{Link, Parcel, TakingMode};
+use super::link::{Link, Parcel};
 use super::{Driver, Shared, mark_of};
 use crate::core::Request;
 use crate::hub::{LiveKind, LiveText};
 use crate::offload;
+
+/// Whose output is heard.
+#[derive(Clone, Copy)]
+pub(super) struct Speaker<'a> {
+    pub(super) process: Process,
+    pub(super) cwd: &'a str,
+    pub(super) agent: &'a str,
+}
 
 impl Driver {
     pub(super) async fn heard(&mut self, heard: Option<Result<Kept, ReadError>>) {
@@ -53,9 +60,10 @@ impl Driver {
         let Some(link) = self.link.as_mut() else { return };
         let happenings = link.assembler.finish();
         let mark = mark_of(process, link.assembler.mark());
-        let cwd = link.opening.cwd.clone();
+        let (cwd, agent) = (link.opening.cwd.clone(), link.opening.agent.clone());
+        let speaker = Speaker { process, cwd: &cwd, agent: &agent };
         let usage = link.usage.clone();
-        let reports = self.shared.reports(process, &cwd, happenings, &usage).await;
+        let reports = self.shared.reports(speaker, happenings, &usage).await;
         if !reports.is_empty() {
             let _ = self.shared.report(process, reports, Request { mark: Some(mark), ..Request::default() }).await;
         }
@@ -80,12 +88,23 @@ impl Driver {
                     self.commit(std::mem::take(&mut rest)).await;
                     self.opened(native, settings).await;
                 }
-                Happening::Done(RequestId::SetMode(_)) => self.took_mode(true).await,
-                Happening::RequestFailed { id: RequestId::SetMode(_), error } => {
-                    tracing::warn!(error = error.in_words(), "the agent did not take on its read-only mode");
-                    self.took_mode(false).await;
-                }
                 Happening::OpenFailed { kind, error, .. } => self.refused(kind, error.in_words()).await,
+                Happening::Done(id) if self.settling() => {
+                    self.commit(std::mem::take(&mut rest)).await;
+                    self.settled(id, None).await;
+                }
+                Happening::RequestFailed { id, error } if self.settling() => {
+                    self.settled(id, Some(error.in_words())).await;
+                }
+                Happening::Done(RequestId::SetModel(_)) => self.model_answered(None).await,
+                Happening::RequestFailed { id: RequestId::SetModel(_) | RequestId::Configure(_), error } => {
+                    self.model_answered(Some(error.in_words())).await;
+                }
+                Happening::RequestFailed { id: RequestId::SetMode(_), error } => {
+                    self.commit(std::mem::take(&mut rest)).await;
+                    self.unusable(format!("it refused to leave a mode that asks for nothing: {}", error.in_words()))
+                        .await;
+                }
                 Happening::Ended(reason) => {
                     self.commit(std::mem::take(&mut rest)).await;
                     self.unusable(reason.to_string()).await;
@@ -103,7 +122,8 @@ impl Driver {
         }
         let process = link.process;
         link.say(&happenings);
-        let cwd = link.opening.cwd.clone();
+        let (cwd, agent) = (link.opening.cwd.clone(), link.opening.agent.clone());
+        let speaker = Speaker { process, cwd: &cwd, agent: &agent };
         let usage = link.usage.clone();
         // While the session opens, the next daemon has to hear the agent from the beginning.
         let opening = link.deadline.is_some();
@@ -115,7 +135,7 @@ impl Driver {
         });
         let live = live_texts(process, &happenings, &finished);
         let asked = requests(&happenings);
-        let reports = self.shared.reports(process, &cwd, happenings, &usage).await;
+        let reports = self.shared.reports(speaker, happenings, &usage).await;
         let durable = !reports.is_empty();
         let commands = match answered {
             Some(turn) => self.shared.checkpoint_after(process, turn).await.into_iter().collect(),
@@ -156,100 +176,6 @@ impl Driver {
         }
     }
 
-    async fn initialized(&mut self, initialized: Initialized) {
-        let Some(link) = self.link.as_mut() else { return };
-        let gives_back = self.shared.config.agent(&link.opening.agent).is_none_or(|agent| agent.resumes);
-        if link.opening.native.is_some() && !gives_back {
-            link.opening.initialized = Some(initialized);
-            return self.refused(OpenFailure::UnknownSession, "it does not give a session back safely".into()).await;
-        }
-        let cwd = link.opening.cwd.clone();
-        // Who does not offer it after all begins anew, with the brief.
-        link.opening.fork.take_if(|_| !initialized.capabilities.fork);
-        let frame = match &link.opening.native {
-            None => match &link.opening.fork {
-                Some(native) => {
-                    link.assembler.opening(Opening::Fork);
-                    outgoing::fork_session(native, &cwd, &[])
-                }
-                None => outgoing::new_session(&cwd, &[]),
-            },
-            Some(native) if initialized.capabilities.resume => {
-                link.assembler.opening(Opening::Resume);
-                outgoing::resume_session(native, &cwd, &[])
-            }
-            // Without either the agent will refuse, and the refusal says that the session cannot be had again.
-            Some(native) => {
-                link.assembler.opening(Opening::Load);
-                outgoing::load_session(native, &cwd, &[])
-            }
-        };
-        link.opening.initialized = Some(initialized);
-        link.frame(frame);
-    }
-
-    async fn opened(&mut self, native: Option<String>, settings: SessionSettings) {
-        let Some(link) = self.link.as_mut() else { return };
-        let Some(native) = native.or_else(|| link.opening.native.clone()) else {
-            return self.refused(OpenFailure::Other, "the agent gave the session no id".into()).await;
-        };
-        let (agent, role) = (link.opening.agent.clone(), link.opening.role);
-        let mode = self.shared.read_only_mode(&agent, role, &settings);
-        if let Some(mode) = mode.filter(|mode| settings.mode.as_ref() != Some(mode)) {
-            link.frame(outgoing::set_mode(0, &native, &mode));
-            link.opening.taking_mode = Some(TakingMode { native, settings, mode });
-            return;
-        }
-        self.ready(native, settings).await;
-    }
-
-    /// The agent answered whether it took on the mode that its role asks for. It opens either way: the record says which.
-    async fn took_mode(&mut self, taken: bool) {
-        let Some(waiting) = self.link.as_mut().and_then(|link| link.opening.taking_mode.take()) else { return };
-        let TakingMode { native, mut settings, mode } = waiting;
-        if taken {
-            settings.mode = Some(mode);
-        }
-        self.ready(native, settings).await;
-    }
-
-    async fn ready(&mut self, native: String, settings: SessionSettings) {
-        let Some(link) = self.link.as_mut() else { return };
-        let process = link.process;
-        let write_access = self.shared.held_to(process, &link.opening.agent, link.opening.role, &settings);
-        let forked_from = link.opening.fork.clone();
-        let description = describe(link.opening.initialized.as_ref(), settings);
-        let description = RuntimeDescription { forked_from, write_access, ..description };
-        let mark = mark_of(process, link.assembler.mark());
-        link.deadline = None;
-        let parking = self.shared.parking(&link.opening.agent, process);
-        let report = Report::Opened { native, description: Box::new(description), parking };
-        let _ = self.shared.report(process, vec![report], Request { mark: Some(mark), ..Request::default() }).await;
-    }
-
-    async fn refused(&mut self, kind: OpenFailure, message: String) {
-        let Some(link) = self.link.as_mut() else { return };
-        let process = link.process;
-        link.deadline = None;
-        let cannot_reopen = link.opening.initialized.as_ref().is_some_and(|known| {
-            link.opening.native.is_some() && !known.capabilities.resume && !known.capabilities.load
-        });
-        let (code, hint) = match kind {
-            OpenFailure::UnknownSession => ("session_lost", "the work goes on in a new session"),
-            OpenFailure::InUse => ("session_in_use", "close the other process that has this session open"),
-            OpenFailure::Auth => ("login_needed", "log in with the agent's own login"),
-            OpenFailure::Other => ("agent_refused", "`tl doctor` checks the agent"),
-        };
-        let fate =
-            if kind == OpenFailure::UnknownSession || cannot_reopen { NativeFate::Gone } else { NativeFate::Kept };
-        let failure = Failure {
-            code: code.into(),
-            message: format!("the agent opened no session: {message}"),
-            hint: Some(hint.into()),
-        };
-        self.open_failed(process, failure, fate).await;
-    }
-
     /// The agent's output is of no use any more: the process has to go.
     async fn unusable(&mut self, reason: String) {
         let Some(link) = self.link.as_ref() else { return };
@@ -261,6 +187,7 @@ impl Driver {
                 hint: Some(
                     "check its command: it has to speak the Agent Client Protocol on its standard output".into(),
                 ),
+                until: None,
             };
             return self.open_failed(process, failure, NativeFate::Kept).await;
         }
@@ -288,13 +215,7 @@ impl Link {
 
 impl Shared {
     /// Happenings as reports, long texts in blobs.
-    pub(super) async fn reports(
-        &self,
-        process: Process,
-        cwd: &str,
-        happenings: Vec<Happening>,
-        usage: &Usage,
-    ) -> Vec<Report> {
+    pub(super) async fn reports(&self, speaker: Speaker<'_>, happenings: Vec<Happening>, usage: &Usage) -> Vec<Report> {
         let mut reports = vec![];
         for happening in happenings {
             match happening {
@@ -308,9 +229,14 @@ impl Shared {
                     reports.push(Report::Recorded(Box::new(item)));
                 }
                 Happening::PermissionRequested(request) if request.turn.is_some() => {
-                    reports.push(self.asked(process, cwd, request).await);
+                    reports.push(self.asked(speaker.process, speaker.cwd, request).await);
                 }
-                other => reports.extend(report(process, other, usage)),
+                Happening::SettingsChanged(settings) => {
+                    let model = settings.model.map(|model| SettingChange::Model { model });
+                    let mode = settings.mode.map(|mode| SettingChange::Mode { mode });
+                    reports.extend(model.into_iter().chain(mode).map(Report::Changed));
+                }
+                other => reports.extend(self.report_of(speaker, other, usage)),
             }
         }
         reports
@@ -329,6 +255,68 @@ impl Shared {
             expires_secs: self.config.approval_expires.as_secs(),
         }))
     }
+
+    fn report_of(&self, speaker: Speaker<'_>, happening: Happening, usage: &Usage) -> Option<Report> {
+        let Speaker { process, agent, .. } = speaker;
+        match happening {
+            Happening::PlanRevised(entries) => Some(Report::PlanRevised { entries }),
+            Happening::Commands(commands) => Some(Report::Changed(SettingChange::Commands { commands })),
+            Happening::ModeChanged(mode) => Some(Report::Changed(SettingChange::Mode { mode })),
+            Happening::TitleChanged(title) => title.map(|title| Report::Titled { title }),
+            Happening::PermissionWithdrawn(request) => {
+                Some(Report::Withdrew { approval: approval_id(process, &request) })
+            }
+            Happening::TurnAnswered { turn, outcome } => {
+                let mut used = usage.clone();
+                let answer = match outcome {
+                    Ok(end) => {
+                        if let Some(more) = &end.usage {
+                            merge(&mut used, more);
+                        }
+                        TurnAnswer::Stopped { reason: end.stop_reason }
+                    }
+                    Err(failure) => TurnAnswer::Failed { failure: self.failed(agent, failure) },
+                };
+                Some(Report::TurnAnswered { turn, answer, usage: used })
+            }
+            Happening::RequestFailed { id, error } => {
+                tracing::warn!(%id, %error, "the agent refused a request");
+                None
+            }
+            Happening::Live(_)
+            | Happening::Reply(_)
+            | Happening::Passed(_)
+            | Happening::UsageChanged(_)
+            | Happening::Done(_)
+            | Happening::Listed { .. }
+            | Happening::Retold { .. }
+            | Happening::Attached { .. }
+            | Happening::Recorded(_)
+            | Happening::SettingsChanged(_)
+            | Happening::PermissionRequested(_)
+            | Happening::Initialized(_)
+            | Happening::InitializeFailed(_)
+            | Happening::Opened { .. }
+            | Happening::OpenFailed { .. }
+            | Happening::Ended(_) => None,
+        }
+    }
+
+    fn failed(&self, agent: &str, failure: TurnFailure) -> Failure {
+        let now = self.core.clock.at();
+        let until = failure.retry_at.or_else(|| lifted::lifted(&failure.message, now));
+        let (code, hint) = match failure.kind {
+            FailureKind::Failed => ("turn_failed", "`tl retry KEY` tries again".to_owned()),
+            FailureKind::Limited => (
+                "usage_limit",
+                "wait until the limit is lifted and `tl retry KEY`, or `tl switch KEY --agent A` goes on with another agent"
+                    .to_owned(),
+            ),
+            FailureKind::Auth => ("login_needed", self.config.login_hint(agent)),
+        };
+        let until = until.filter(|_| failure.kind == FailureKind::Limited);
+        Failure { code: code.into(), message: failure.message, hint: Some(hint), until }
+    }
 }
 
 /// The requests that were made in a turn.
@@ -340,76 +328,9 @@ fn requests(happenings: &[Happening]) -> Vec<AgentRequestId> {
     happenings.iter().filter_map(request).collect()
 }
 
-fn report(process: Process, happening: Happening, usage: &Usage) -> Option<Report> {
-    match happening {
-        Happening::PlanRevised(entries) => Some(Report::PlanRevised { entries }),
-        Happening::Commands(commands) => Some(Report::Changed(SettingChange::Commands { commands })),
-        Happening::ModeChanged(mode) => Some(Report::Changed(SettingChange::Mode { mode })),
-        Happening::SettingsChanged(settings) => {
-            settings.model.map(|model| Report::Changed(SettingChange::Model { model }))
-        }
-        Happening::TitleChanged(title) => title.map(|title| Report::Titled { title }),
-        Happening::PermissionWithdrawn(request) => Some(Report::Withdrew { approval: approval_id(process, &request) }),
-        Happening::TurnAnswered { turn, outcome } => {
-            let mut used = usage.clone();
-            let answer = match outcome {
-                Ok(end) => {
-                    if let Some(more) = &end.usage {
-                        merge(&mut used, more);
-                    }
-                    TurnAnswer::Stopped { reason: end.stop_reason }
-                }
-                Err(failure) => TurnAnswer::Failed { failure: failed(failure) },
-            };
-            Some(Report::TurnAnswered { turn, answer, usage: used })
-        }
-        Happening::RequestFailed { id, error } => {
-            tracing::warn!(%id, %error, "the agent refused a request");
-            None
-        }
-        Happening::Live(_)
-        | Happening::Reply(_)
-        | Happening::Passed(_)
-        | Happening::UsageChanged(_)
-        | Happening::Done(_)
-        | Happening::Listed { .. }
-        | Happening::Retold { .. }
-        | Happening::Attached { .. }
-        | Happening::Recorded(_)
-        | Happening::PermissionRequested(_)
-        | Happening::Initialized(_)
-        | Happening::InitializeFailed(_)
-        | Happening::Opened { .. }
-        | Happening::OpenFailed { .. }
-        | Happening::Ended(_) => None,
-    }
-}
-
 /// The same request has the same approval, however often the spool is read.
 fn approval_id(process: Process, request: &AgentRequestId) -> ApprovalId {
     ApprovalId::derive(process.session.uuid(), &format!("approval:{}:{}", process.epoch, request.as_json()))
-}
-
-fn failed(failure: TurnFailure) -> Failure {
-    let (code, hint) = match failure.kind {
-        FailureKind::Failed => ("turn_failed", "`tl retry KEY` tries again"),
-        FailureKind::Limited => ("usage_limit", "wait until the limit is lifted, or go on with another agent"),
-        FailureKind::Auth => ("login_needed", "log in with the agent's own login"),
-    };
-    Failure { code: code.into(), message: failure.message, hint: Some(hint.into()) }
-}
-
-fn describe(initialized: Option<&Initialized>, settings: SessionSettings) -> RuntimeDescription {
-    RuntimeDescription {
-        agent: initialized.map(|known| known.agent.clone()).unwrap_or_default(),
-        capabilities: initialized.map(|known| known.capabilities.clone()).unwrap_or_default(),
-        model: settings.model,
-        models: settings.models,
-        model_option: settings.model_option,
-        mode: settings.mode,
-        modes: settings.modes,
-        ..RuntimeDescription::default()
-    }
 }
 
 fn merge(known: &mut Usage, news: &Usage) {

@@ -7,10 +7,13 @@ use throughline_keeper::client::LaunchError;
 use throughline_keeper::{Bounds, LaunchSpec};
 use throughline_model::execution::Role;
 use throughline_model::ids::ProjectId;
+use throughline_model::project::Project;
 use throughline_model::runtime_session::Failure;
+use throughline_model::state::State;
+use throughline_model::stream::StreamId;
 
 use super::Shared;
-use crate::config::AgentProfile;
+use crate::config::{AgentProfile, ProjectSettings};
 use crate::environment;
 
 /// As what an agent is started, and where.
@@ -20,7 +23,45 @@ pub(crate) struct InRole {
     pub(crate) project: ProjectId,
 }
 
+/// A project as an agent's process needs to know it.
+#[derive(Default)]
+pub(crate) struct AboutProject {
+    /// Its folder.
+    pub(crate) root: String,
+    /// What is said about it.
+    pub(crate) settings: ProjectSettings,
+}
+
 impl Shared {
+    /// A project's folder and settings.
+    pub(crate) async fn about(&self, project: ProjectId) -> AboutProject {
+        let Some(project) = self.project(project).await else { return AboutProject::default() };
+        AboutProject {
+            root: project.roots.first().cloned().unwrap_or_default(),
+            settings: self.config.project(&project.name),
+        }
+    }
+
+    /// The agent that takes over in a project when another one cannot run, if the policy names one.
+    pub(crate) async fn replacement(&self, project: ProjectId) -> Option<String> {
+        let project = self.project(project).await?;
+        let policy = self.config.on_agent_failure(&project.name)?;
+        self.config.agent(&policy.replace_with).map(|agent| agent.name.clone())
+    }
+
+    async fn project(&self, project: ProjectId) -> Option<Project> {
+        match self.core.state(StreamId::Project(project)).await {
+            Ok(state) => match &*state {
+                State::Project(known) => known.clone(),
+                _ => None,
+            },
+            Err(error) => {
+                tracing::error!(%error, %project, "a project cannot be read; its settings are passed over");
+                None
+            }
+        }
+    }
+
     /// The program that an agent is started with.
     pub(crate) fn program(&self, agent: &AgentProfile) -> String {
         let first = agent.command.first().map(String::as_str).unwrap_or_default();
@@ -32,9 +73,15 @@ impl Shared {
         if word == "{tl}" { self.keeper_exe.display().to_string() } else { word.to_owned() }
     }
 
-    pub(crate) async fn launch_spec(&self, agent: &AgentProfile, cwd: &Path, role: Option<InRole>) -> LaunchSpec {
+    pub(crate) async fn launch_spec(
+        &self,
+        agent: &AgentProfile,
+        cwd: &Path,
+        project: &AboutProject,
+        role: Option<InRole>,
+    ) -> LaunchSpec {
         let bounds = Bounds { max_frame_bytes: self.config.max_frame_bytes, ..Bounds::default() };
-        let env = self.environment(agent, cwd).await;
+        let env = self.environment(agent, cwd, project).await;
         let confine = match role {
             Some(InRole { role, project }) => self.confinement(agent, role, (project, cwd), &env).await,
             None => None,
@@ -49,8 +96,9 @@ impl Shared {
         }
     }
 
-    /// The login shell's, filtered; then the agent's own, then the person's settings, the later ones winning.
-    async fn environment(&self, agent: &AgentProfile, cwd: &Path) -> Vec<(String, String)> {
+    /// The login shell's, filtered; then the agent's own, then the person's settings for all and for the project, the
+    /// later ones winning.
+    async fn environment(&self, agent: &AgentProfile, cwd: &Path, project: &AboutProject) -> Vec<(String, String)> {
         let mut env: BTreeMap<String, String> = self
             .environments
             .of(cwd)
@@ -65,13 +113,24 @@ impl Shared {
         }
         env.extend(agent.set.clone());
         for file in &self.config.env_files {
-            match std::fs::read_to_string(file) {
-                Ok(text) => env.extend(environment::parse_file(&text)),
-                Err(error) => tracing::warn!(file = %file.display(), %error, "an env file cannot be read"),
-            }
+            env.extend(variables_of(file));
         }
         env.extend(self.config.env.clone());
+        if let Some(file) = &project.settings.env_file {
+            env.extend(variables_of(&Path::new(&project.root).join(file)));
+        }
+        env.extend(project.settings.env.clone());
         env.into_iter().collect()
+    }
+}
+
+fn variables_of(file: &Path) -> Vec<(String, String)> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => environment::parse_file(&text),
+        Err(error) => {
+            tracing::warn!(file = %file.display(), %error, "an env file cannot be read");
+            vec![]
+        }
     }
 }
 
@@ -109,7 +168,7 @@ pub(crate) fn launch_failure(agent: &AgentProfile, error: &LaunchError) -> Failu
             } else {
                 agent.install.clone()
             };
-            ("agent_not_installed", how)
+            ("agent_not_installed", format!("{how}; or `tl switch KEY --agent A` goes on with another agent"))
         }
         LaunchError::CwdMissing { .. } => ("bad_path", "the project's folder is gone; put it back".into()),
         LaunchError::PermissionDenied { .. } => ("agent_not_executable", "make it executable".into()),
@@ -123,6 +182,7 @@ pub(crate) fn launch_failure(agent: &AgentProfile, error: &LaunchError) -> Failu
         code: code.into(),
         message: format!("{} cannot be started: {}", agent.name, whole(error)),
         hint: Some(hint),
+        until: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use throughline_acp::assembler::Assembler;
-use throughline_acp::happening::{Initialized, SessionSettings};
+use throughline_acp::happening::Initialized;
 use throughline_acp::outgoing::OutgoingFrame;
 use throughline_keeper::Activity;
 use throughline_keeper::client::{Reader, WriteError, Writer};
@@ -18,6 +18,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::Shared;
+use super::open::Settling;
+use crate::config::ProjectSettings;
 use crate::core::Request;
 
 /// Acknowledge to the keeper after this many bytes, so that its spool can be trimmed.
@@ -50,22 +52,18 @@ pub(super) struct Opening {
     pub(super) fork: Option<String>,
     /// Where the agent works.
     pub(super) cwd: String,
+    /// The project's own folder, which may be another one.
+    pub(super) root: String,
+    /// What is said about the project.
+    pub(super) project: ProjectSettings,
     /// Whose profile it has.
     pub(super) agent: String,
     /// As what it works.
     pub(super) role: Role,
     /// What the agent said of itself.
     pub(super) initialized: Option<Initialized>,
-    /// The session that is open, while the agent takes on its read-only mode.
-    pub(super) taking_mode: Option<TakingMode>,
-}
-
-/// A session that is open but for its mode.
-pub(super) struct TakingMode {
-    pub(super) native: String,
-    pub(super) settings: SessionSettings,
-    /// The mode that it was asked to take on.
-    pub(super) mode: String,
+    /// The session is open and not yet as it should be.
+    pub(super) settling: Option<Settling>,
 }
 
 /// Something for the keeper.
@@ -163,6 +161,7 @@ async fn posted(
                 code: "prompt_not_sent".into(),
                 message: format!("the agent did not get the prompt: {refusal}"),
                 hint: Some("`tl retry KEY` sends it again".into()),
+                until: None,
             };
             let along = Request { settled: settled.clone(), ..Request::default() };
             let _ = shared.report(process, vec![Report::PromptFailed { turn, failure }], along).await;

@@ -7,6 +7,7 @@
 //! - `brief`: what a session that has not seen the work is told of it;
 //! - `read_only`: what an agent in a role that only reads is held to;
 //! - `start`: launch or attach, and what to do when the keeper is gone;
+//! - `open`: from a process that runs to a session that is live;
 //! - `hear`: what the agent says becomes reports to the task;
 //! - `park`: what has nothing to do goes, and comes back with the next message;
 //! - `speak`: prompts, cancels and answers become frames.
@@ -16,6 +17,7 @@ mod checkpoint;
 mod hear;
 pub(crate) mod launch;
 mod link;
+mod open;
 mod park;
 mod read_only;
 mod speak;
@@ -341,8 +343,10 @@ impl Driver {
             Effect::AnswerApproval { process, request, option, .. } => {
                 self.answer(key, process, &request, option).await
             }
-            Effect::SetModel { process, model } => self.set_model(key, process, &model).await,
+            Effect::SetModel { process, model, at } => self.set_model(key, process, &model, at).await,
+            Effect::SetMode { process, mode, at } => self.set_mode(key, process, &mode, at).await,
             Effect::Tell { .. }
+            | Effect::ReplaceAgent { .. }
             | Effect::ChangeWorkspace { .. }
             | Effect::Deliver { .. }
             | Effect::Later { .. }

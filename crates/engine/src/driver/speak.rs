@@ -2,13 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use throughline_acp::outgoing::{self, ConfigValue, PermissionAnswer, PromptBlock, ResourceContents};
+use throughline_acp::outgoing::{self, ConfigValue, OutgoingFrame, PermissionAnswer, PromptBlock, ResourceContents};
 use throughline_acp::request_id::AgentRequestId;
 use throughline_keeper::Activity;
 use throughline_model::content::{BlobRef, ContentBlock, Text};
 use throughline_model::effect::Process;
 use throughline_model::ids::TurnId;
-use throughline_model::runtime_session::{Capabilities, RuntimeSession};
+use throughline_model::runtime_session::{Capabilities, RuntimeDescription, RuntimeSession};
+use throughline_model::time::Timestamp;
 use throughline_model::turn::TurnStage;
 use tokio::time::Instant;
 
@@ -131,32 +132,48 @@ impl Driver {
         }
     }
 
-    pub(super) async fn set_model(&mut self, key: String, process: Process, model: &str) {
-        let state = self.shared.core.task(process.task).await.ok();
-        let session = state.as_ref().and_then(|state| state.task()?.execution_of(process.session)?.session.as_ref());
-        let chosen =
-            session.and_then(|session| Some((native_of(session, process)?, session.description.model_option.clone())));
-        match (self.link_to(process), chosen) {
-            (Some(link), Some((native, option))) => {
-                // Each choice is a request of its own; the count only has to differ within the process.
-                let count =
-                    u64::from(model.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))));
-                let frame = match option {
-                    Some(option) => {
-                        outgoing::set_config_option(count, &native, &option, ConfigValue::Choice(model.to_owned()))
-                    }
-                    None => outgoing::set_model(count, &native, model),
-                };
-                link.send(Parcel::Frame { frame, key: Some(key), turn: None });
-            }
+    pub(super) async fn set_model(&mut self, key: String, process: Process, model: &str, at: Timestamp) {
+        let frame = self.described(process).await.map(|(native, about)| match about.model_option {
+            Some(option) => chosen(at, &native, &option, model),
+            None => outgoing::set_model(count(at), &native, model),
+        });
+        self.choose(key, process, frame).await;
+    }
+
+    pub(super) async fn set_mode(&mut self, key: String, process: Process, mode: &str, at: Timestamp) {
+        let frame = self.described(process).await.map(|(native, about)| match about.terms.option {
+            Some(option) => chosen(at, &native, &option, mode),
+            None => outgoing::set_mode(count(at), &native, mode),
+        });
+        self.choose(key, process, frame).await;
+    }
+
+    async fn choose(&mut self, key: String, process: Process, frame: Option<OutgoingFrame>) {
+        match (self.link_to(process), frame) {
+            (Some(link), Some(frame)) => link.send(Parcel::Frame { frame, key: Some(key), turn: None }),
             _ => self.shared.settle(vec![key]).await,
         }
+    }
+
+    async fn described(&self, process: Process) -> Option<(String, RuntimeDescription)> {
+        let state = self.shared.core.task(process.task).await.ok()?;
+        let session = state.task()?.execution_of(process.session)?.session.as_ref()?;
+        Some((native_of(session, process)?, session.description.clone()))
     }
 
     async fn native(&self, process: Process) -> Option<String> {
         let state = self.shared.core.task(process.task).await.ok()?;
         native_of(state.task()?.execution_of(process.session)?.session.as_ref()?, process)
     }
+}
+
+/// Each choice is a request of its own: its moment tells it from the others of the process.
+fn count(at: Timestamp) -> u64 {
+    u64::try_from(at.millis()).unwrap_or_default()
+}
+
+fn chosen(at: Timestamp, native: &str, option: &str, value: &str) -> OutgoingFrame {
+    outgoing::set_config_option(count(at), native, option, ConfigValue::Choice(value.to_owned()))
 }
 
 fn native_of(session: &RuntimeSession, process: Process) -> Option<String> {

@@ -22,6 +22,7 @@ use throughline_model::turn::TurnStage;
 use throughline_store::port::{Answer, Ask, PageQuery};
 use tokio::time::{Instant, timeout};
 
+use super::hear::Speaker;
 use super::launch::{InRole, launch_failure, whole};
 use super::link::Link;
 use super::{Driver, RETRY, Shared};
@@ -101,9 +102,11 @@ impl Driver {
                 code: "agent_unknown".into(),
                 message: format!("there is no agent called `{}` any more", carried.agent),
                 hint: Some("add it to config.toml, or go on with another agent".into()),
+                until: None,
             });
         };
-        let spec = self.shared.launch_spec(agent, Path::new(&carried.root), Some(carried.role)).await;
+        let about = self.shared.about(carried.role.project).await;
+        let spec = self.shared.launch_spec(agent, Path::new(&carried.root), &about, Some(carried.role)).await;
         match client::launch(&self.shared.keeper_exe, dir, &spec).await {
             Ok(()) | Err(LaunchError::AlreadyRunning) => Ok(()),
             Err(error) => {
@@ -126,6 +129,7 @@ impl Driver {
                     code: "keeper_unreachable".into(),
                     message: format!("the process cannot be reached: {}", whole(&error)),
                     hint: Some("say it again: the session is taken up in a new process".into()),
+                    until: None,
                 };
                 match carried.session.phase {
                     RuntimePhase::Starting => self.open_failed(process, failure, NativeFate::Kept).await,
@@ -141,12 +145,15 @@ impl Driver {
         let assembler = self.shared.assembler(process, &carried, position).await;
         let mut link = Link::new(&self.shared, process, writer, reader, assembler);
         link.opening.cwd.clone_from(&carried.root);
+        link.opening.agent.clone_from(&carried.agent);
         if carried.session.phase == RuntimePhase::Starting {
             link.deadline = Some(Instant::now() + self.shared.config.initialize_timeout);
             link.opening.native.clone_from(&carried.session.native);
             link.opening.fork.clone_from(&carried.fork);
-            link.opening.agent.clone_from(&carried.agent);
             link.opening.role = carried.role.role;
+            let about = self.shared.about(carried.role.project).await;
+            link.opening.root = about.root;
+            link.opening.project = about.settings;
             link.frame(outgoing::initialize(env!("CARGO_PKG_VERSION"), &self.shared.quirks(&carried.agent)));
         }
         if let Some(turn) = carried.running {
@@ -167,12 +174,13 @@ impl Driver {
         };
         let mut assembler = self.shared.assembler(process, &carried, position).await;
         let mut reports = vec![];
+        let spoken = Speaker { process, cwd: &carried.root, agent: &carried.agent };
         for frame in remains.frames_from(position.safe).into_iter().flatten().map_while(Result::ok) {
             let happenings = assembler.feed(frame.offset_start, frame.offset_end, &frame.bytes);
-            reports.extend(self.shared.reports(process, &carried.root, happenings, &Default::default()).await);
+            reports.extend(self.shared.reports(spoken, happenings, &Default::default()).await);
         }
         let happenings = assembler.finish();
-        reports.extend(self.shared.reports(process, &carried.root, happenings, &Default::default()).await);
+        reports.extend(self.shared.reports(spoken, happenings, &Default::default()).await);
         let mark = super::mark_of(process, assembler.mark());
         let _ = self.shared.report(process, reports, Request { mark: Some(mark), ..Request::default() }).await;
         if let Some(turn) = carried.running {
@@ -202,6 +210,7 @@ impl Driver {
                 code: "agent_exited".into(),
                 message: format!("the agent ended before it was ready: {message}"),
                 hint: Some("`tl doctor` checks the agent".into()),
+                until: None,
             };
             return self.open_failed(process, failure, NativeFate::Kept).await;
         }
@@ -237,6 +246,7 @@ impl Driver {
             hint: Some(
                 "`tl doctor` checks the agent; initialize_timeout_secs in config.toml gives it more time".into(),
             ),
+            until: None,
         };
         self.open_failed(process, failure, NativeFate::Kept).await;
     }

@@ -30,6 +30,7 @@ use throughline_model::view::TaskRow;
 use throughline_store::port::{Answer, Ask, TaskPlace, TaskQuery};
 
 use crate::core::Request;
+use crate::driver::launch::AboutProject;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use holders::Holders;
@@ -325,7 +326,7 @@ impl Engine {
         let mut found = vec![];
         for source in sources {
             let Some(profile) = shared.config.agent(source.agent) else { continue };
-            let env = shared.launch_spec(profile, shared.home.path(), None).await.env;
+            let env = shared.launch_spec(profile, shared.home.path(), &AboutProject::default(), None).await.env;
             let id = id.map(str::to_owned);
             found.extend(blocking(move || look(source, &env.into_iter().collect(), id.as_deref())).await?);
         }

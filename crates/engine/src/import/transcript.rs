@@ -118,6 +118,7 @@ impl Transcript {
             exit_code: None,
             changes: vec![],
             locations: vec![],
+            unasked: false,
         });
         let at = self.push(&format!("call:{}", line.call), body);
         self.calls.insert(line.call.to_owned(), at);

@@ -114,6 +114,7 @@ impl Shared {
                 code: "internal".into(),
                 message: "a fork that holds still has nothing to do".into(),
                 hint: None,
+                until: None,
             }),
         }
     }
@@ -164,7 +165,7 @@ impl Shared {
         let (root, from) = (Path::new(&task.site.root), Path::new(from));
         let Some(worktree) = Worktree::of(self.home.path(), &task.site.root) else {
             let message = format!("{} is not a folder for forks", root.display());
-            return Err(Failure { code: "bad_path".into(), message, hint: None });
+            return Err(Failure { code: "bad_path".into(), message, hint: None, until: None });
         };
         let made = worktree::make(&worktree, root, from, plan.commit.as_deref()).await;
         let mut notes: Vec<String> = made.map_err(|error| unusable(&worktree.top, &error))?.into_iter().collect();
@@ -197,11 +198,16 @@ fn in_a_line(kept: &PassedOver) -> String {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn failure(error: CheckpointError) -> Failure {
-    Failure { code: error.code().into(), message: whole(&error), hint: error.hint().map(ToOwned::to_owned) }
+    Failure {
+        code: error.code().into(),
+        message: whole(&error),
+        hint: error.hint().map(ToOwned::to_owned),
+        until: None,
+    }
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure { code: "checkpoint_io".into(), message: format!("{}: {error}", path.display()), hint: None }
+    Failure { code: "checkpoint_io".into(), message: format!("{}: {error}", path.display()), hint: None, until: None }
 }
 
 fn conflicts(paths: &[String]) -> Failure {
@@ -209,6 +215,7 @@ fn conflicts(paths: &[String]) -> Failure {
         code: "take_conflict".into(),
         message: format!("both changed, each in its own way: {}", paths.join(", ")),
         hint: Some("nothing was changed; make the files alike in one of them, or take them over by hand".into()),
+        until: None,
     }
 }
 

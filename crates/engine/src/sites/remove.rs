@@ -23,7 +23,7 @@ impl Shared {
         let root = Path::new(&task.site.root);
         let Some(worktree) = Worktree::of(self.home.path(), &task.site.root) else {
             let message = format!("its folder stays at {}: it is not one that was made for a fork", root.display());
-            return Err(Failure { code: "worktree_kept".into(), message, hint: None });
+            return Err(Failure { code: "worktree_kept".into(), message, hint: None, until: None });
         };
         self.processes_gone(task.id, PATIENCE).await;
         if let Some(stays) = worktree::only_here(&worktree.top).await {
@@ -66,6 +66,7 @@ fn stays(root: &Path, why: &str) -> Failure {
         code: "worktree_kept".into(),
         message: format!("its folder stays at {}: {why}", root.display()),
         hint: Some("look at what is in it, then remove it by hand or `tl discard KEY` again".into()),
+        until: None,
     }
 }
 

@@ -137,6 +137,7 @@ pub(super) async fn only_here(top: &Path) -> Option<Failure> {
         code: "worktree_kept".into(),
         message: format!("its folder stays at {}: commit {short} is on no branch and no tag", top.display()),
         hint: Some(format!("`git branch NAME {short}` keeps it, then `tl discard KEY` again")),
+        until: None,
     })
 }
 

@@ -12,6 +12,7 @@ use crate::content::plain_text;
 use crate::execution::{Activity, Execution};
 use crate::plan::{Plan, PlanEntry, PlanStatus};
 use crate::reply::{Action, Choice};
+use crate::runtime_session::Unasked;
 use crate::shown::{Shown, View};
 use crate::task::{Lifecycle, Task};
 use crate::time::Timestamp;
@@ -131,7 +132,7 @@ pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
         field(About::Request, asked),
         field(
             About::Agent,
-            few(locale, task.executions.iter().map(|execution| agent_line(locale, execution)).collect()),
+            few(locale, task.executions.iter().flat_map(|execution| agent_lines(locale, execution)).collect()),
         ),
         field(About::Said, Some(fit(said, LINE_CHARS)).filter(|said| !said.is_empty()).into_iter().collect()),
         field(About::Plan, plan(locale, &task.plan)),
@@ -176,6 +177,10 @@ impl Card {
 fn state_line(locale: Locale, task: &Task, now: Timestamp) -> String {
     let activity = task.activity();
     let words = locale.state(task.lifecycle, &activity);
+    let words = match activity.until() {
+        Some(until) => locale.until(words, until.utc()),
+        None => words,
+    };
     let words = match activity.reason() {
         Some(reason) => locale.because(words, fit(reason, LINE_CHARS)),
         None => words,
@@ -195,6 +200,21 @@ pub(super) fn since(task: &Task) -> Option<Timestamp> {
     let most_urgent = live.min_by_key(|execution| execution.activity().rank())?;
     let active = most_urgent.active.as_ref().map(|turn| turn.started_at.unwrap_or(turn.requested_at));
     active.or_else(|| most_urgent.past.last.as_ref().map(|turn| turn.at))
+}
+
+/// An agent's line, then what a person should know of its session besides how it is.
+fn agent_lines(locale: Locale, execution: &Execution) -> Vec<String> {
+    let mut lines = vec![agent_line(locale, execution)];
+    let session = execution.session.as_ref().filter(|_| execution.ended.is_none());
+    let Some(about) = session.map(|session| &session.description) else { return lines };
+    lines.extend(about.unasked().map(|unasked| match unasked {
+        Unasked::Some(what) => locale.runs_some_unasked(fit(&what, LINE_CHARS)),
+        Unasked::Everything(mode) => locale.runs_all_unasked(fit(&mode, NAME_CHARS)),
+    }));
+    if !about.mcp_servers.is_empty() {
+        lines.push(locale.mcp_servers(fit(&about.mcp_servers.join(", "), LINE_CHARS)));
+    }
+    lines
 }
 
 /// Who works as what, how much they did, and how far they are.

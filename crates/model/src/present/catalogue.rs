@@ -55,6 +55,11 @@ catalogue! {
         asks(agent) { en: "{agent} asks something", zh: "{agent} 有问题要问" }
         asks_this(agent, question) { en: "{agent} asks: {question}", zh: "{agent} 提问：{question}" }
         is_blocked(agent, reason) { en: "{agent} is blocked: {reason}", zh: "{agent} 受阻：{reason}" }
+        is_blocked_until(agent, until, reason) {
+            en: "{agent} is blocked until {until}: {reason}",
+            zh: "{agent} 受阻，直至 {until}：{reason}"
+        }
+        asks_for_nothing(mode, line) { en: "asks for nothing (mode {mode}): {line}", zh: "不再询问（{mode} 模式）：{line}" }
         has_failed(agent, reason) { en: "{agent} failed: {reason}", zh: "{agent} 失败：{reason}" }
         works(agent) { en: "{agent} is working", zh: "{agent} 正在工作" }
         works_on_plan(agent, done, total) {
@@ -128,6 +133,7 @@ catalogue! {
         role_researcher() { en: "researcher", zh: "调研" }
         read_only_enforced() { en: "read-only (enforced)", zh: "只读（强制）" }
         read_only_not_enforced() { en: "read-only (not enforced)", zh: "只读（未强制）" }
+        end_replaced() { en: "replaced", zh: "已被替换" }
         end_superseded() { en: "superseded", zh: "已被取代" }
         end_cancelled() { en: "cancelled", zh: "已取消" }
         phase_starting() { en: "starting", zh: "启动中" }
@@ -260,6 +266,22 @@ catalogue! {
         }
         joins(agent, role) { en: "{agent} joins as {role}", zh: "{agent} 以{role}身份加入" }
         execution_ended(end) { en: "an execution ended: {end}", zh: "一次执行已结束：{end}" }
+        replaced() {
+            en: "the agent cannot run, so another one takes over",
+            zh: "该智能体无法运行，由另一个接手"
+        }
+        not_asked() { en: "not asked", zh: "未询问" }
+        goes_without(what) { en: "the agent's session goes without {what}", zh: "会话缺少：{what}" }
+        mode_is(mode) { en: "the agent's mode is now {mode}", zh: "模式现为 {mode}" }
+        mode_set_back(modes) {
+            en: "the agent's mode is set back ({modes}): it asks for nothing, and nobody allowed that",
+            zh: "模式已改回（{modes}）：该模式不再询问，且未获允许"
+        }
+        model_refused(what) { en: "the agent does not take the model {what}", zh: "不接受模型 {what}" }
+        runs_some_unasked(what) { en: "runs some commands unasked: {what}", zh: "部分命令不经询问即运行：{what}" }
+        runs_all_unasked(mode) { en: "runs everything unasked: mode {mode}", zh: "一切不经询问即运行：{mode} 模式" }
+        mcp_servers(names) { en: "MCP servers: {names}", zh: "MCP 服务器：{names}" }
+        until(words, when) { en: "{words} until {when}", zh: "{words}，直至 {when}" }
         model_chosen(model) { en: "the model is to be {model}", zh: "模型改为 {model}" }
         brief_ready(head) { en: "a brief is ready: {head}", zh: "交接说明已备好：{head}" }
         no_checkpoint(why) { en: "no checkpoint: {why}", zh: "没有检查点：{why}" }

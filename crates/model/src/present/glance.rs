@@ -43,6 +43,7 @@ struct Seen<'a> {
     said: &'a str,
     silent_secs: Option<u64>,
     plan: Option<(usize, usize)>,
+    unasked_mode: Option<String>,
 }
 
 impl<'a> Seen<'a> {
@@ -56,6 +57,7 @@ impl<'a> Seen<'a> {
             said: primary.map_or("", |execution| execution.past.last_said.as_str()),
             silent_secs: task.executions.iter().find_map(|execution| execution.active.as_ref()?.silent_secs),
             plan: task.plan.progress(),
+            unasked_mode: task.unasked_mode(),
         }
     }
 
@@ -68,6 +70,7 @@ impl<'a> Seen<'a> {
             said: &row.last_said,
             silent_secs: None,
             plan: row.plan,
+            unasked_mode: row.unasked_mode.clone(),
         }
     }
 }
@@ -85,12 +88,20 @@ fn line(locale: Locale, seen: &Seen<'_>) -> String {
         },
         (_, Activity::WaitingAnswer) if said.is_empty() => locale.asks(agent),
         (_, Activity::WaitingAnswer) => locale.asks_this(agent, said),
-        (_, Activity::Blocked { reason }) => locale.is_blocked(agent, quote(reason)),
+        (_, Activity::Blocked { reason, until: Some(until) }) => {
+            locale.is_blocked_until(agent, until.utc(), quote(reason))
+        }
+        (_, Activity::Blocked { reason, until: None }) => locale.is_blocked(agent, quote(reason)),
         (_, Activity::Failed { reason }) => locale.has_failed(agent, quote(reason)),
         (_, Activity::Working) => working(locale, agent, seen),
         (_, Activity::Queued { reason }) => locale.waits_for(agent, quote(reason)),
         (_, Activity::Resting) if said.is_empty() => locale.rests(agent),
         (_, Activity::Resting) => locale.rests_after(agent, said),
+    };
+    // A mode that asks for nothing is said wherever the task is shown.
+    let text = match &seen.unasked_mode {
+        Some(mode) => locale.asks_for_nothing(fit(mode, NAME_CHARS), text),
+        None => text,
     };
     cut(text, MAX_CHARS)
 }

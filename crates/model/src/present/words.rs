@@ -69,6 +69,7 @@ impl Locale {
     #[must_use]
     pub fn execution_end(self, end: ExecutionEnd) -> String {
         match end {
+            ExecutionEnd::Replaced => self.end_replaced(),
             ExecutionEnd::Superseded => self.end_superseded(),
             ExecutionEnd::Cancelled => self.end_cancelled(),
             ExecutionEnd::Archived => self.archived(),

@@ -34,7 +34,7 @@ impl Draft {
         if active.stopping.is_some() {
             return;
         }
-        let (turn, so_far) = (active.id, active.asked);
+        let (turn, so_far) = (active.id, active.asked.clone());
         let waiting = self.task.approvals.pending.iter().filter(|known| known.approval.turn == turn).count();
         if waiting >= MAX_PENDING || so_far.count >= MAX_ASKED {
             // Whoever reads the agent's output answers what was not taken; the record says it once.

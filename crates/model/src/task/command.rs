@@ -175,6 +175,17 @@ pub enum TaskCommand {
         /// Which model; the agent's choice if none is named.
         model: Option<String>,
     },
+    /// An agent cannot run: another one takes its execution's place, and goes on with what was asked.
+    Replace {
+        /// The execution whose agent cannot run.
+        failed: ExecutionId,
+        /// Its last turn, which failed.
+        turn: TurnId,
+        /// The id of the execution that takes over.
+        execution: ExecutionId,
+        /// Its agent.
+        agent: String,
+    },
     /// Stop what runs.
     Cancel,
     /// The agent did not stop when it was asked to.

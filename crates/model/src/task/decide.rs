@@ -55,6 +55,7 @@ pub(crate) fn decide(
         TaskCommand::MoveIn { queued, from } => draft.move_in(queued, from)?,
         TaskCommand::AddExecution { execution, agent, role } => draft.add_execution(execution, agent, role)?,
         TaskCommand::Switch { execution, agent, model } => draft.switch(execution, agent, model)?,
+        TaskCommand::Replace { failed, turn, execution, agent } => draft.replace(failed, turn, execution, agent)?,
         TaskCommand::Cancel => draft.cancel()?,
         TaskCommand::CancelOverdue { turn } => draft.cancel_overdue(turn),
         TaskCommand::Retry { person, execution } => draft.retry(person, execution)?,

@@ -57,6 +57,7 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::ExecutionEnded { execution, end } => {
             if let Some(execution) = task.execution_mut(*execution) {
                 execution.ended = Some(*end);
+                execution.queue.clear();
                 execution.primary = false;
             }
         }
@@ -115,6 +116,7 @@ fn refuse(task: &mut Task, turn: TurnId) {
 fn asked(task: &mut Task, approval: &Approval, at: Timestamp) {
     if let Some(active) = active_mut(task, approval.turn) {
         active.asked.count += 1;
+        active.asked.calls.push(approval.ask.call.clone());
     }
     task.approvals.pending.push(PendingApproval { approval: approval.clone(), asked_at: at });
 }

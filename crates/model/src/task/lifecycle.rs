@@ -6,6 +6,7 @@ use crate::content::Text;
 use crate::execution::{Execution, ExecutionEnd, Role};
 use crate::handoff::Handoff;
 use crate::ids::{ConversationId, ExecutionId, PersonId, TaskId, TurnId};
+use crate::input::Urgency;
 use crate::rejection::Rejection;
 use crate::runtime_session::{RuntimePhase, StartReason};
 
@@ -100,6 +101,9 @@ impl Draft {
                 self.emit(TaskEvent::ExecutionEnded { execution: primary.id, end: ExecutionEnd::Superseded });
                 self.emit(TaskEvent::ExecutionAdded { execution, agent, role: primary.role, primary: true });
                 self.prepare_handoff(execution);
+                for queued in primary.queue.clone() {
+                    self.emit(TaskEvent::InputQueued { execution, queued, urgency: Urgency::InTurn });
+                }
                 execution
             }
             None => primary.id,
@@ -114,6 +118,38 @@ impl Draft {
             }
             self.emit(TaskEvent::ModelChosen { execution: target, model });
         }
+        // What had to wait for an agent that could not run goes on with this one.
+        self.dispatch(target);
+        Ok(())
+    }
+
+    /// The last rung of the ladder: another agent takes over with a brief, and the failed turn is run again there.
+    pub(super) fn replace(
+        &mut self,
+        failed: ExecutionId,
+        turn: TurnId,
+        execution: ExecutionId,
+        agent: String,
+    ) -> Result<(), Rejection> {
+        let old = self.task.execution(failed).filter(|old| old.ended.is_none() && old.agent != agent).cloned();
+        let Some(old) = old else { return Err(Rejection::NotFound { what: "execution" }) };
+        // Whatever came after that turn has shown whether the agent runs.
+        let Some(last) = old.past.last.filter(|last| last.id == turn) else {
+            return Err(Rejection::NoTurn { verb: "replace" });
+        };
+        if old.active.is_some() {
+            return Err(Rejection::TurnRunning);
+        }
+        self.end_session(failed, StartReason::Changed);
+        self.emit(TaskEvent::ExecutionEnded { execution: failed, end: ExecutionEnd::Replaced });
+        self.emit(TaskEvent::ExecutionAdded { execution, agent, role: old.role, primary: old.primary });
+        self.prepare_handoff(execution);
+        let input = last.input.input;
+        for queued in [last.input].into_iter().chain(old.queue) {
+            self.emit(TaskEvent::InputQueued { execution, queued, urgency: Urgency::InTurn });
+        }
+        let retry = self.mint.id();
+        self.request(execution, retry, input, Some(turn));
         Ok(())
     }
 

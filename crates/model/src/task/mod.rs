@@ -26,6 +26,7 @@ use crate::approval::Approval;
 use crate::execution::{Activity, Execution};
 use crate::ids::{ApprovalId, ConversationId, ExecutionId, ProjectId, RuntimeSessionId, TaskId, TurnId};
 use crate::plan::Plan;
+use crate::runtime_session::Unasked;
 use crate::site::Site;
 use crate::time::Timestamp;
 use crate::turn::ActiveTurn;
@@ -189,6 +190,17 @@ impl Task {
     #[must_use]
     pub fn active_turn(&self, turn: TurnId) -> Option<&ActiveTurn> {
         self.execution_in(turn).and_then(|execution| execution.active.as_ref())
+    }
+
+    /// The mode of one of its agents that asks for nothing at all, if one is in such a mode.
+    #[must_use]
+    pub fn unasked_mode(&self) -> Option<String> {
+        let live = self.executions.iter().filter(|execution| execution.ended.is_none());
+        let unasked = |execution: &Execution| match execution.session.as_ref()?.description.unasked()? {
+            Unasked::Everything(mode) => Some(mode),
+            Unasked::Some(_) => None,
+        };
+        live.filter_map(unasked).next()
     }
 
     /// The derived axis of its state: the most urgent of its executions'.

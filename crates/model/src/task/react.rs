@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use super::{Task, TaskCommand, TaskEvent};
-use crate::approval::{Given, Settlement, Verdict};
+use crate::approval::{Approval, Given, Settlement, Verdict};
 use crate::command::Command;
 use crate::conversation::ConversationCommand;
 use crate::delivery::{Delivery, PushReason};
 use crate::effect::{Effect, Process};
+use crate::execution::{Execution, ExecutionEnd};
 use crate::ids::{
     ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, PersonId, RuntimeSessionId, TaskId, TurnId, WorkspaceId,
 };
 use crate::present::{self, Locale};
-use crate::runtime_session::RuntimeDescription;
+use crate::runtime_session::{RuntimePhase, SettingChange};
 use crate::site::{ChangeKind, ChangeResult};
 use crate::stream::StreamId;
 use crate::time::Timestamp;
@@ -45,19 +46,12 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionParked { session, .. }
         | TaskEvent::RuntimeSessionLost { session, .. }
         | TaskEvent::RuntimeSessionClosed { session, .. } => stop_process(before, after, *session),
-        TaskEvent::ApprovalRequested { approval } => {
-            let mut effects = vec![Effect::Later {
-                timer: expiry(approval.id),
-                at: approval.expires_at,
-                to: StreamId::Task(after.id),
-                command: Box::new(Command::Task(TaskCommand::ExpireApproval { approval: approval.id })),
-            }];
-            effects.extend(deliver(after, PushReason::NeedsApproval, approval.id.uuid(), at));
-            effects
-        }
+        TaskEvent::ApprovalRequested { approval } => asked(after, approval, at),
         TaskEvent::ApprovalSettled { approval, settlement } => settled(before, after, *approval, settlement),
-        TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model),
-        TaskEvent::RuntimeSessionOpened { session, description, .. } => apply_model(after, *session, description),
+        TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model, at),
+        TaskEvent::RuntimeSessionChanged { session, change: SettingChange::ModeSetBack { to, .. } } => {
+            set_mode(after, *session, to, at)
+        }
         TaskEvent::WorkspaceChangeBegun { change, person, kind } => begun(after, *change, *person, kind),
         TaskEvent::WorkspaceChangeEnded { change, result } => change_ended(before, after, *change, result),
         TaskEvent::TaskKeyed { key } => noted(after, key).into_iter().collect(),
@@ -87,6 +81,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::TurnCleared { .. }
         | TaskEvent::TurnStalled { .. }
         | TaskEvent::RuntimeSessionReattached { .. }
+        | TaskEvent::RuntimeSessionOpened { .. }
         | TaskEvent::RuntimeSessionChanged { .. }
         | TaskEvent::ItemRecorded { .. }
         | TaskEvent::PlanRevised { .. }
@@ -94,6 +89,18 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::ApprovalsRefused { .. }
         | TaskEvent::CheckpointTaken { .. } => vec![],
     }
+}
+
+/// A request has an end, and a person who hears of it.
+fn asked(task: &Task, approval: &Approval, at: Timestamp) -> Vec<Effect> {
+    let mut effects = vec![Effect::Later {
+        timer: expiry(approval.id),
+        at: approval.expires_at,
+        to: StreamId::Task(task.id),
+        command: Box::new(Command::Task(TaskCommand::ExpireApproval { approval: approval.id })),
+    }];
+    effects.extend(deliver(task, PushReason::NeedsApproval, approval.id.uuid(), at));
+    effects
 }
 
 fn workspace(task: &Task, command: WorkspaceCommand) -> Effect {
@@ -187,13 +194,26 @@ fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&Acti
     if let Some(push) = push {
         effects.extend(deliver(after, push, turn.uuid(), at));
     }
+    if matches!(outcome, TurnOutcome::Failed { failure } if failure.stops_agent()) {
+        effects.extend(replacement(after, turn));
+    }
     effects
+}
+
+/// Another agent may take over from one that cannot run, unless that one took over itself for the same reason.
+fn replacement(task: &Task, failed: TurnId) -> Option<Effect> {
+    let last = |execution: &Execution| execution.past.last.as_ref().is_some_and(|last| last.id == failed);
+    let at = task.executions.iter().position(last)?;
+    let execution = &task.executions[at];
+    let before = task.executions[..at].iter().rev().find(|other| other.role == execution.role);
+    let took_over = before.is_some_and(|other| other.ended == Some(ExecutionEnd::Replaced));
+    let replaceable = execution.ended.is_none() && !took_over;
+    replaceable.then_some(Effect::ReplaceAgent { task: task.id, execution: execution.id, turn: failed })
 }
 
 /// A process that has nothing to do goes after a while. A newer turn's end sets the time anew.
 fn park_later(task: &Task, ended: TurnId, at: Timestamp) -> Option<Effect> {
-    let last =
-        |execution: &&crate::execution::Execution| execution.past.last.as_ref().is_some_and(|last| last.id == ended);
+    let last = |execution: &&Execution| execution.past.last.as_ref().is_some_and(|last| last.id == ended);
     let session = task.executions.iter().find(last)?.session.as_ref().filter(|session| session.has_process())?;
     let after = Duration::from_secs(session.parking.after_secs?);
     Some(Effect::ParkRuntime { process: process_of(task, session.id)?, at: at.after(after) })
@@ -259,23 +279,21 @@ fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Set
     effects
 }
 
-/// Some agents forget the model when they take a session up again, and a new session never knew it.
-fn apply_model(task: &Task, session: RuntimeSessionId, description: &RuntimeDescription) -> Vec<Effect> {
-    let execution = task.execution_of(session);
-    let chosen = execution.and_then(|execution| Some((execution.id, execution.model.clone()?)));
-    let other = chosen.filter(|(_, model)| description.model.as_ref() != Some(model));
-    other.map(|(execution, model)| set_model(task, execution, &model)).unwrap_or_default()
-}
-
 fn chosen(given: &Option<Given>) -> Option<&str> {
     given.as_ref().and_then(|given| given.option.as_deref())
 }
 
-fn set_model(task: &Task, execution: crate::ids::ExecutionId, model: &str) -> Vec<Effect> {
+fn set_mode(task: &Task, session: RuntimeSessionId, mode: &str, at: Timestamp) -> Vec<Effect> {
+    let set = |process| Effect::SetMode { process, mode: mode.to_owned(), at };
+    process_of(task, session).map(set).into_iter().collect()
+}
+
+fn set_model(task: &Task, execution: crate::ids::ExecutionId, model: &str, at: Timestamp) -> Vec<Effect> {
     let session = task.execution(execution).and_then(|execution| execution.session.as_ref());
-    let live = session.filter(|session| session.has_process());
+    // A process that is only being started is told when it opens.
+    let live = session.filter(|session| session.phase == RuntimePhase::Live);
     live.and_then(|session| process_of(task, session.id))
-        .map(|process| Effect::SetModel { process, model: model.to_owned() })
+        .map(|process| Effect::SetModel { process, model: model.to_owned(), at })
         .into_iter()
         .collect()
 }

@@ -19,7 +19,8 @@ impl Draft {
     pub(super) fn ensure_session(&mut self, execution: ExecutionId) {
         let Some(target) = self.task.execution(execution) else { return };
         let next = target.next_start.clone();
-        let superseded = |other: &Execution| other.ended == Some(ExecutionEnd::Superseded);
+        let superseded =
+            |other: &Execution| matches!(other.ended, Some(ExecutionEnd::Superseded | ExecutionEnd::Replaced));
         let took_over = target.primary && self.task.executions.iter().any(superseded);
         match &target.session {
             Some(session) if session.has_process() => {}
@@ -114,17 +115,38 @@ impl Draft {
         let Some(known) = self.task.execution_of(session).and_then(|execution| execution.session.as_ref()) else {
             return;
         };
+        let terms = &known.description.terms;
+        let set_back = match &change {
+            SettingChange::Mode { mode } if terms.forbids(mode) => {
+                terms.strict.clone().map(|to| SettingChange::ModeSetBack { from: mode.clone(), to })
+            }
+            SettingChange::Mode { .. }
+            | SettingChange::ModeSetBack { .. }
+            | SettingChange::Model { .. }
+            | SettingChange::ModelRefused { .. }
+            | SettingChange::Commands { .. }
+            | SettingChange::Tool { .. } => None,
+        };
         let mut after = known.description.clone();
         after.apply(&change);
-        if after != known.description {
+        if after != known.description || matches!(change, SettingChange::ModelRefused { .. }) {
+            self.emit(TaskEvent::RuntimeSessionChanged { session, change });
+        }
+        if let Some(change) = set_back {
             self.emit(TaskEvent::RuntimeSessionChanged { session, change });
         }
     }
 
-    pub(super) fn recorded(&mut self, session: RuntimeSessionId, item: Item) {
-        let Some(execution) = self.task.execution_of(session).map(|execution| execution.id) else { return };
-        if let ItemBody::ToolCall(call) = &item.body {
-            self.changed(session, SettingChange::Tool { tool: call.tool.clone() });
+    /// A call that did something without a question is marked, for as long as the record lasts.
+    pub(super) fn recorded(&mut self, session: RuntimeSessionId, mut item: Item) {
+        let Some(known) = self.task.execution_of(session) else { return };
+        let execution = known.id;
+        let asked =
+            known.active.as_ref().filter(|active| Some(active.id) == item.turn).map(|active| &active.asked.calls);
+        if let ItemBody::ToolCall(call) = &mut item.body {
+            call.unasked = call.did_something() && asked.is_none_or(|asked| !asked.contains(&call.call));
+            let tool = call.tool.clone();
+            self.changed(session, SettingChange::Tool { tool });
         }
         self.ran(&item);
         self.emit(TaskEvent::ItemRecorded { execution, item });

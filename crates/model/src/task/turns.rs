@@ -73,7 +73,7 @@ impl Draft {
         self.request(execution, turn, input, None);
     }
 
-    fn request(&mut self, execution: ExecutionId, turn: TurnId, input: InputId, retry_of: Option<TurnId>) {
+    pub(super) fn request(&mut self, execution: ExecutionId, turn: TurnId, input: InputId, retry_of: Option<TurnId>) {
         self.emit(TaskEvent::TurnRequested { execution, turn, input, retry_of });
         // A turn that needs the workspace goes on when the workspace says so: `react` asks for the lease.
         if !self.task.needs_lease(execution) {
@@ -204,8 +204,12 @@ impl Draft {
             (TurnAnswer::Stopped { reason }, None) => TurnOutcome::Completed { stop_reason: reason },
             (TurnAnswer::Failed { failure }, None) => TurnOutcome::Failed { failure },
         };
+        // What waits would only meet the same end: it stays in line until the agent runs again, or another one does.
+        let stops = matches!(&outcome, TurnOutcome::Failed { failure } if failure.stops_agent());
         self.end(turn, outcome, usage);
-        self.dispatch(execution);
+        if !stops {
+            self.dispatch(execution);
+        }
     }
 
     pub(super) fn stalled(&mut self, turn: TurnId, silent_secs: u64) {
@@ -249,7 +253,12 @@ fn crash_loop() -> Failure {
     Failure {
         code: "crash_loop".into(),
         message: "the agent's process died three times within a minute, so it is left to rest".into(),
-        hint: Some("`tl doctor` checks the agent; `tl retry KEY` tries again in a minute".into()),
+        hint: Some(
+            "`tl doctor` checks the agent; `tl retry KEY` tries again in a minute, `tl switch KEY --agent A` goes on \
+             with another agent"
+                .into(),
+        ),
+        until: None,
     }
 }
 

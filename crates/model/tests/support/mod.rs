@@ -449,7 +449,7 @@ pub fn request(approval: ApprovalId, input: Option<&str>) -> Asked {
 }
 
 pub fn broken(code: &str) -> Failure {
-    Failure { code: code.into(), message: "it broke".into(), hint: None }
+    Failure { code: code.into(), message: "it broke".into(), hint: None, until: None }
 }
 
 pub fn open_failed(native: NativeFate) -> Report {

@@ -168,7 +168,8 @@ fn tool_call(call: &ToolCall) -> String {
         ToolStatus::Failed => "✗",
         ToolStatus::Pending | ToolStatus::InProgress | ToolStatus::Unknown => "·",
     };
-    let mut text = format!("{mark} **{}** ({})\n\n", line(&call.title), line(&call.tool));
+    let unasked = if call.not_asked { ", not asked" } else { "" };
+    let mut text = format!("{mark} **{}** ({}{unasked})\n\n", line(&call.title), line(&call.tool));
     for change in &call.changes {
         let verb = if change.before.is_some() { "changed" } else { "new" };
         let _ = writeln!(text, "- {verb} {}", line(&change.path));

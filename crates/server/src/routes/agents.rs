@@ -17,6 +17,9 @@ pub(super) async fn list(State(app): State<Shared>, _caller: Caller) -> axum::Js
         program: agent.program,
         found: agent.found.map(|path| path.display().to_string()),
         install: agent.install,
+        has_login: agent.has_login,
+        mode: agent.mode,
+        runs_unasked: agent.runs_unasked,
     });
     axum::Json(AgentList { agents: agents.collect() })
 }

@@ -244,12 +244,17 @@ fn runtime_body(event: &TaskEvent) -> EntryBody {
                 model: description.model.clone(),
                 mode: description.mode.clone(),
                 read_only: task::read_only(description.write_access),
+                mcp_servers: description.mcp_servers.clone(),
+                roots: description.terms.roots.clone(),
+                left_out: description.terms.left_out.clone(),
             }
         }
         TaskEvent::RuntimeSessionChanged { session, change } => {
             let (setting, value) = match change {
                 SettingChange::Mode { mode } => ("mode", mode.clone()),
+                SettingChange::ModeSetBack { from, to } => ("mode_set_back", format!("{from} → {to}")),
                 SettingChange::Model { model } => ("model", model.clone()),
+                SettingChange::ModelRefused { model, cause } => ("model_refused", format!("{model}: {cause}")),
                 SettingChange::Commands { commands } => {
                     ("commands", commands.iter().map(|command| command.id.as_str()).collect::<Vec<_>>().join(" "))
                 }

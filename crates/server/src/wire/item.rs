@@ -49,6 +49,7 @@ fn tool_call(item: api::ItemRef, call: &ToolCall) -> api::ToolCall {
             })
             .collect(),
         locations: call.locations.clone(),
+        not_asked: call.unasked,
     }
 }
 

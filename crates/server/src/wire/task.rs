@@ -10,7 +10,7 @@ use throughline_model::input::QueuedInput;
 use throughline_model::plan::{self, PlanPriority, PlanStatus};
 use throughline_model::present::{self, Card, Locale, card};
 use throughline_model::runtime_session::{
-    Enforcement, ResumeCause, RuntimePhase, RuntimeSession, StartReason, WriteAccess,
+    Enforcement, ResumeCause, RuntimePhase, RuntimeSession, StartReason, Unasked, WriteAccess,
 };
 use throughline_model::shown::View;
 use throughline_model::task::{Lifecycle, Task};
@@ -121,6 +121,14 @@ fn runtime_session(session: &RuntimeSession) -> api::RuntimeSession {
             .map(|command| api::Choice { id: command.id.clone(), name: command.name.clone() })
             .collect(),
         read_only: read_only(about.write_access),
+        unasked: about.unasked().map(unasked),
+    }
+}
+
+fn unasked(unasked: Unasked) -> api::Unasked {
+    match unasked {
+        Unasked::Some(what) => api::Unasked { scope: api::UnaskedScope::Some, what },
+        Unasked::Everything(mode) => api::Unasked { scope: api::UnaskedScope::Everything, what: mode },
     }
 }
 
@@ -169,6 +177,7 @@ pub(super) fn turn_end(outcome: &TurnOutcome) -> api::TurnEnd {
         reason: None,
         code: None,
         hint: None,
+        until: None,
         usage: None,
         duration_ms: None,
     };
@@ -179,6 +188,7 @@ pub(super) fn turn_end(outcome: &TurnOutcome) -> api::TurnEnd {
             end.reason = Some(failure.message.clone());
             end.code = Some(failure.code.clone());
             end.hint.clone_from(&failure.hint);
+            end.until = failure.until.map(moment);
         }
         TurnOutcome::Cancelled => end.outcome = api::TurnOutcome::Cancelled,
         TurnOutcome::Interrupted { cause } => {
@@ -255,7 +265,7 @@ fn activity(activity: &Activity) -> api::Activity {
         Activity::Queued { .. } => api::ActivityWord::Queued,
         Activity::Resting => api::ActivityWord::Resting,
     };
-    api::Activity { word, reason: activity.reason().map(str::to_owned) }
+    api::Activity { word, reason: activity.reason().map(str::to_owned), until: activity.until().map(moment) }
 }
 
 fn phase(phase: RuntimePhase) -> api::RuntimePhase {
@@ -287,6 +297,7 @@ pub(super) fn resume_cause(cause: ResumeCause) -> api::ResumeCause {
 pub(super) fn execution_end(end: ExecutionEnd) -> &'static str {
     match end {
         ExecutionEnd::Superseded => "superseded",
+        ExecutionEnd::Replaced => "replaced",
         ExecutionEnd::Cancelled => "cancelled",
         ExecutionEnd::Archived => "archived",
     }

@@ -203,6 +203,7 @@ impl Daemon {
                 exit_code: None,
                 changes: vec![],
                 locations: vec![],
+                unasked: false,
             }),
         };
         self.report(working, Report::Recorded(Box::new(item))).await;

@@ -76,6 +76,7 @@ impl Fixture {
             exit_code: None,
             changes: vec![],
             locations: vec![],
+            unasked: false,
         };
         let item = Item { id: item, turn: Some(self.id()), body: ItemBody::ToolCall(call) };
         Event::Task(TaskEvent::ItemRecorded { execution: self.id(), item })
@@ -101,6 +102,7 @@ impl Fixture {
             waiting_for: None,
             plan: None,
             executions: vec![],
+            unasked_mode: None,
             updated_at,
         }
     }

@@ -32,7 +32,7 @@ fn urgency_then_recency(tasks: &mut [TaskRow]) {
 pub(super) async fn tasks_are_listed_by_urgency_then_recency(site: &dyn Site) {
     let (store, mut make) = (site.open().await, Fixture::new(20));
     let project = make.id();
-    let blocked = Activity::Blocked { reason: "usage limit".into() };
+    let blocked = Activity::Blocked { reason: "usage limit".into(), until: None };
     let mut tasks = vec![
         make.task(project, Activity::Resting, at(900)),
         make.task(project, Activity::WaitingApproval, at(1)),
