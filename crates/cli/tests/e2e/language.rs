@@ -1,0 +1,45 @@
+//! The person's language: chosen once, or taken from the terminal; and status from the record.
+
+use crate::support::World;
+
+#[test]
+fn a_person_is_spoken_to_in_the_language_that_they_chose() {
+    let world = World::new();
+    world.ok(&["say", "plan look around; write notes"]);
+    assert_eq!(world.ok(&["locale"]).stdout, "en (auto)\n");
+    let listed = world.ok(&["tasks"]).stdout;
+    assert!(listed.contains("resting"), "{listed}");
+    assert_eq!(world.ok(&["locale", "zh"]).stdout, "zh (chosen: zh)\n");
+    let listed = world.ok(&["tasks"]).stdout;
+    assert!(listed.contains("空闲") && listed.contains("刚刚"), "{listed}");
+    assert!(listed.contains("Ticked off 2 plan entries"), "what an agent said is not translated: {listed}");
+    let shown = world.ok(&["show", "shop-1", "--card"]).stdout;
+    assert!(shown.contains("已完成 2/2（第"), "{shown}");
+    let timeline = world.ok(&["show", "shop-1"]).stdout;
+    assert!(timeline.contains("你：plan look around; write notes") && timeline.contains("计划，第 1 版"), "{timeline}");
+    world.fails(&["locale", "klingon!"], 1, "bad_locale");
+    world.ok(&["down"]);
+    assert_eq!(world.ok(&["locale"]).stdout, "zh (chosen: zh)\n", "it is durable");
+    world.ok(&["locale", "auto"]);
+    let mut command = world.command(&["tasks"]);
+    command.env("LANG", "zh_CN.UTF-8");
+    let ran = command.output().expect("it runs");
+    assert!(String::from_utf8_lossy(&ran.stdout).contains("空闲"), "{ran:?}");
+}
+
+#[test]
+fn a_status_is_answered_from_the_record_with_links_and_without_an_agent() {
+    let world = World::new();
+    world.ok(&["say", "plan look around; write notes"]);
+    world.ok(&["down", "--all"]);
+    let before = world.task("shop-1")["executions"][0]["runtime_session"]["epoch"].clone();
+    let told = world.ok(&["status", "shop-1"]).stdout;
+    assert!(told.starts_with("shop-1 *plan look around; write notes* — demo rests"), "{told}");
+    assert!(told.contains("Plan: all 2 done"), "{told}");
+    let status = world.json(&["status", "shop-1"]);
+    let links = status["replies"][0]["links"].as_array().expect("links").clone();
+    assert!(links.iter().any(|link| link["label"] == "plan" && link["cursor"].is_string()), "{status:#}");
+    let session = &status["tasks"][0]["executions"][0]["runtime_session"];
+    assert_eq!(session["epoch"], before);
+    assert_eq!(session["phase"], "parked", "no agent was woken");
+}

@@ -1,0 +1,29 @@
+//! `tl` as a person uses it: every test starts the real binary in a home of its own.
+//!
+//! One binary for all of them: each test binary more is one more link of the whole product.
+
+mod support;
+
+mod bad_input;
+mod checkpoints;
+mod daemon;
+mod dialogues;
+mod export;
+mod follow_up;
+mod forks;
+mod gc;
+mod handoff;
+mod help;
+mod import;
+mod json;
+mod kill;
+mod language;
+mod real;
+mod restore;
+mod roles;
+mod route;
+mod sessions;
+mod settings;
+mod terminal;
+mod transcript;
+mod turns;

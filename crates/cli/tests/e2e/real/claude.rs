@@ -1,0 +1,47 @@
+//! Claude Code, through claude-agent-acp, against the scripted model.
+
+use super::{Agent, Settings};
+
+const CLAUDE: Agent = Agent {
+    name: "claude-code",
+    program: "claude-agent-acp",
+    settings,
+    denied_turn: "completed",
+    limited_code: "usage_limit",
+};
+
+fn settings(model: &str) -> Settings {
+    let env = vec![
+        ("ANTHROPIC_BASE_URL", model.to_owned()),
+        ("ANTHROPIC_API_KEY", "none".into()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+        ("DISABLE_TELEMETRY", "1".into()),
+        ("DISABLE_AUTOUPDATER", "1".into()),
+        ("DISABLE_ERROR_REPORTING", "1".into()),
+        ("CLAUDE_CODE_MAX_RETRIES", "1".into()),
+    ];
+    Settings { env, ..Settings::default() }
+}
+
+#[test]
+fn a_native_session_goes_on_here() {
+    let program = "@anthropic-ai/claude-agent-sdk-linux-x64/claude";
+    super::imported::a_native_session_goes_on_here(&CLAUDE, program, &["-p", "{}"]);
+}
+
+stories!(CLAUDE =>
+    a_follow_up_has_the_context,
+    the_work_is_remembered_elsewhere,
+    a_yes_in_a_chat_runs_the_command,
+    a_yes_runs_the_command,
+    a_no_keeps_it_from_running,
+    a_cancel_stops_the_stream,
+    a_cancel_stops_the_tool,
+    a_killed_agent_goes_on_with_its_context,
+    a_killed_agent_takes_its_tools_along,
+    a_turn_outlives_the_daemon,
+    a_permission_outlives_the_daemon,
+    a_session_is_loaded_without_doubling,
+    a_failing_model_fails_the_turn,
+    a_limiting_model_limits_the_turn,
+);

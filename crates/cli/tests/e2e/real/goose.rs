@@ -1,0 +1,34 @@
+//! Goose, against the scripted model.
+
+use super::{Agent, Settings};
+
+const GOOSE: Agent =
+    Agent { name: "goose", program: "goose", settings, denied_turn: "completed", limited_code: "usage_limit" };
+
+fn settings(model: &str) -> Settings {
+    let env = vec![
+        ("GOOSE_PROVIDER", "openai".into()),
+        ("OPENAI_HOST", model.to_owned()),
+        ("OPENAI_API_KEY", "none".into()),
+        ("GOOSE_MODEL", "fake-a".into()),
+        ("GOOSE_MODE", "approve".into()),
+        ("GOOSE_DISABLE_KEYRING", "1".into()),
+        ("GOOSE_TELEMETRY_ENABLED", "false".into()),
+    ];
+    Settings { env, ..Settings::default() }
+}
+
+stories!(GOOSE =>
+    a_follow_up_has_the_context,
+    a_yes_runs_the_command,
+    a_no_keeps_it_from_running,
+    a_cancel_stops_the_stream,
+    a_cancel_stops_the_tool,
+    a_killed_agent_goes_on_with_its_context,
+    a_killed_agent_takes_its_tools_along,
+    a_turn_outlives_the_daemon,
+    a_permission_outlives_the_daemon,
+    a_session_is_loaded_without_doubling,
+    a_failing_model_fails_the_turn,
+    a_limiting_model_limits_the_turn,
+);
