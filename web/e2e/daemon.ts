@@ -1,7 +1,7 @@
 // A real daemon in a home of its own, with a project, and a browser that is let in.
 import { test as base, expect, type Page } from "@playwright/test";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -15,6 +15,7 @@ export class Daemon {
   readonly shop = join(this.folder, "shop");
   readonly port: number;
   firstLink = "";
+  readonly #log = join(this.folder, "daemon.log");
   #process: ChildProcess | undefined;
 
   private constructor(port: number) {
@@ -35,7 +36,8 @@ export class Daemon {
   }
 
   async serve(): Promise<void> {
-    const child = spawn(TL, ["serve", "--listen", `127.0.0.1:${this.port}`], { env: this.#env(), stdio: ["ignore", "pipe", "ignore"] });
+    const stdio = ["ignore", "pipe", openSync(this.#log, "a")] as const;
+    const child = spawn(TL, ["serve", "--listen", `127.0.0.1:${this.port}`], { env: this.#env(), stdio: [...stdio] });
     this.#process = child;
     let said = "";
     await new Promise<void>((ready, failed) => {
@@ -65,6 +67,11 @@ export class Daemon {
       await this.kill();
       rmSync(this.folder, { recursive: true, force: true });
     }
+  }
+
+  /** What the daemon said, for whoever looks at a failure. */
+  log(): string {
+    return readFileSync(this.#log, "utf8");
   }
 
   tl(...args: string[]): string {
@@ -120,9 +127,10 @@ export function shot(page: Page, name: string): Promise<Buffer> {
 type Fixtures = { daemon: Daemon; errors: string[] };
 
 export const test = base.extend<Fixtures>({
-  daemon: async ({}, use) => {
+  daemon: async ({}, use, testInfo) => {
     const daemon = await Daemon.start();
     await use(daemon);
+    if (testInfo.status !== testInfo.expectedStatus) await testInfo.attach("daemon.log", { body: daemon.log(), contentType: "text/plain" });
     await daemon.end();
   },
   // A page that logs an error, breaks its policy or throws has failed, whatever else it shows.

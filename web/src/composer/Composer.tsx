@@ -16,13 +16,22 @@ import { clearDraft, useDraft } from "./draft";
 import { ReplyPanel } from "./ReplyPanel";
 import { TargetLine, useTarget } from "./target";
 
-export function Composer({ task, execution }: { task: Task | undefined; execution?: string | undefined }) {
+type Props = {
+  /** The task that is written to; none on the home page. */
+  name?: string;
+  /** What is known of it, once it is. */
+  task?: Task | undefined;
+  execution?: string | undefined;
+};
+
+export function Composer({ name, task, execution }: Props) {
   const say = useSay();
+  const place = name ?? "";
   const navigate = useNavigate();
   const area = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useDraft(task?.key ?? "");
+  const [text, setText] = useDraft(place);
   const projects = useQuery(projectsQuery).data?.projects ?? [];
-  const target = useTarget(task, execution, projects, text);
+  const target = useTarget(name, task, execution, projects, text);
   const files = useAttachments();
   const [reply, setReply] = useState<Reply>();
   const commands = useCommands(task, text, setText, area);
@@ -31,10 +40,13 @@ export function Composer({ task, execution }: { task: Task | undefined; executio
   useKeys({ r: () => area.current?.focus(), c: () => area.current?.focus() });
 
   const send = useMutation({
-    mutationFn: async (interrupt: boolean) => {
+    mutationFn: async ({ text, interrupt }: { text: string; interrupt: boolean }) => {
       const blocks = await files.upload();
-      const body = { text, ...(blocks.length ? { content: blocks } : {}), ...target.address(), ...(interrupt ? { interrupt } : {}) };
-      const id = await conversation(target.project);
+      // Whoever is quicker than the first answer still writes to a project.
+      const { projects } = await client.ensureQueryData(projectsQuery);
+      const { project, address } = target.place(projects);
+      const body = { text, ...(blocks.length ? { content: blocks } : {}), ...address, ...(interrupt ? { interrupt } : {}) };
+      const id = await conversation(project);
       return ask(
         api.POST("/api/v1/conversations/{id}/messages", {
           params: { path: { id }, header: { "Idempotency-Key": messageKey(body) } },
@@ -42,20 +54,19 @@ export function Composer({ task, execution }: { task: Task | undefined; executio
         }),
       );
     },
-    onSuccess: (sent) => {
-      clearDraft(task?.key ?? "");
-      setText("");
+    onSuccess: (sent, { text }) => {
+      clearDraft(place, text);
       files.clear();
       target.reset();
       void client.invalidateQueries({ queryKey: ["tasks"] });
       setReply(sent.reply ?? undefined);
-      if (sent.task && sent.task.key !== task?.key) void navigate({ to: "/tasks/$key", params: { key: sent.task.key } });
-      else if (task) void client.invalidateQueries({ queryKey: ["task", task.key] });
+      if (sent.task && sent.task.key !== (task?.key ?? name)) void navigate({ to: "/tasks/$key", params: { key: sent.task.key } });
+      else if (name) void client.invalidateQueries({ queryKey: ["task", name] });
     },
     onError: tellProblem,
   });
   const ready = (text.trim() !== "" || files.list.length > 0) && !send.isPending;
-  const submit = (interrupt: boolean) => ready && send.mutate(interrupt);
+  const submit = (interrupt: boolean) => ready && send.mutate({ text, interrupt });
 
   return (
     <form
@@ -86,7 +97,7 @@ export function Composer({ task, execution }: { task: Task | undefined; executio
           rows={1}
           dir="auto"
           value={text}
-          placeholder={say(task ? "composer.placeholder.task" : "composer.placeholder")}
+          placeholder={say(name ? "composer.placeholder.task" : "composer.placeholder")}
           aria-label={say("composer.label")}
           onChange={(event) => setText(event.target.value)}
           onPaste={(event) => event.clipboardData.files.length && files.add(event.clipboardData.files)}

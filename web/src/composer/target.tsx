@@ -12,20 +12,23 @@ type Chosen = { kind: "auto" } | { kind: "new" } | { kind: "task"; key: string; 
 
 export type Target = ReturnType<typeof useTarget>;
 
-export function useTarget(task: Task | undefined, execution: string | undefined, projects: Project[], text: string) {
+export function useTarget(name: string | undefined, task: Task | undefined, execution: string | undefined, projects: Project[], text: string) {
   const [chosen, setChosen] = useState<Chosen>({ kind: "auto" });
   const [project, setProject] = useState<string>();
-  const inProject = project ?? task?.project.name ?? (projects.length === 1 ? projects[0]?.name : projects[0]?.name);
+  const projectOf = (projects: Project[]) => project ?? task?.project.name ?? projects[0]?.name;
+  const inProject = name ? undefined : projectOf(projects);
   const lane = task?.executions.find(({ id }) => id === execution);
-  const foreseen = useForeseen(text, task?.key, task ? undefined : inProject, chosen.kind === "auto" && (!lane || lane.primary));
-  const address = (): { reply_to?: string; override?: Override } => {
-    if (chosen.kind === "new") return { override: { new: true, ...(inProject ? { project: inProject } : {}) } };
+  const foreseen = useForeseen(text, name, inProject, chosen.kind === "auto" && (!lane || lane.primary));
+  const address = (project: string | undefined): { reply_to?: string; override?: Override } => {
+    if (chosen.kind === "new") return { override: { new: true, ...(project ? { project } : {}) } };
     if (chosen.kind === "task") return { override: { task: chosen.key } };
-    if (lane && !lane.primary && task) return { override: { task: task.key, agent: lane.agent, role: lane.role } };
-    if (task) return { reply_to: task.key };
-    return inProject ? { override: { project: inProject } } : {};
+    if (lane && !lane.primary && name) return { override: { task: name, agent: lane.agent, role: lane.role } };
+    if (name) return { reply_to: name };
+    return project ? { override: { project } } : {};
   };
-  return { chosen, setChosen, foreseen, project: task ? undefined : inProject, setProject, address, reset: () => setChosen({ kind: "auto" }) };
+  /** Whose conversation it is said in, and what is said about where it goes. */
+  const place = (projects: Project[]) => ({ project: name ? undefined : projectOf(projects), address: address(projectOf(projects)) });
+  return { chosen, setChosen, foreseen, project: inProject, setProject, place, reset: () => setChosen({ kind: "auto" }) };
 }
 
 /** What the router would make of it; asked once somebody stops typing for a moment. */

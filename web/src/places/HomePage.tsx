@@ -30,7 +30,7 @@ export function HomePage() {
         <h1>{isPending ? " " : needs === 0 ? say("inbox.calm") : needs === 1 ? say("inbox.needs.one") : say("inbox.needs", { count: needs })}</h1>
         <p className="quiet">{say("inbox.pick")}</p>
       </div>
-      <Composer task={undefined} />
+      <Composer />
     </main>
   );
 }

@@ -38,7 +38,7 @@ function OpenTaskPage({ name }: { name: string }) {
     <main className="task" id="content">
       {task && <TaskHead task={task} execution={execution} setExecution={setExecution} />}
       {task && open ? <Opened open={open} task={task} execution={execution} item={item} /> : <div className="timeline-box" />}
-      <Composer task={task} execution={execution} />
+      <Composer name={name} task={task} execution={execution} />
     </main>
   );
 }

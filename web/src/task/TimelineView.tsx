@@ -10,8 +10,8 @@ import { RowView } from "./RowView";
 import type { Row } from "./timeline";
 import { markSeen, seenUntil } from "./seen";
 
-/** This close to the end counts as reading the newest row. */
-const NEAR_END_PX = 60;
+/** This close to the end counts as reading the newest row: less than a finger moves, so that nobody is held there. */
+const AT_END_PX = 10;
 /** This close to the beginning of what is loaded, more is asked for. */
 const NEAR_START_PX = 1_500;
 
@@ -29,7 +29,6 @@ export function TimelineView({ open, task, execution, item }: Props) {
   const past = useCell(open.past);
   const scroller = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(true);
-  const stuck = useRef(true);
   const unread = useUnread(task.id, rows, past !== "opening");
 
   const virtual = useVirtualizer({
@@ -40,20 +39,19 @@ export function TimelineView({ open, task, execution, item }: Props) {
     overscan: 6,
     paddingStart: 48,
     paddingEnd: 24,
+    // What is read stays where it is, whatever comes above it; the end stays the end.
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: AT_END_PX,
   });
 
-  const toEnd = useCallback(() => {
-    stuck.current = true;
-    const element = scroller.current;
-    if (element) element.scrollTop = element.scrollHeight;
-  }, []);
-
-  useAnchor(rows, scroller, stuck, virtual.getTotalSize());
+  const toEnd = useCallback(() => virtual.scrollToEnd(), [virtual]);
+  useStartAtEnd(rows.length > 0, execution, toEnd);
+  useEndKept(scroller, atEnd, toEnd);
   const toItem = useCallback(
     (id: string) => {
       const index = rows.findIndex((row) => row.id === id);
       if (index < 0) return false;
-      stuck.current = false;
       virtual.scrollToIndex(index, { align: "start" });
       return true;
     },
@@ -64,9 +62,7 @@ export function TimelineView({ open, task, execution, item }: Props) {
   const onScroll = () => {
     const element = scroller.current;
     if (!element) return;
-    const end = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END_PX;
-    stuck.current = end;
-    setAtEnd(end);
+    setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight <= AT_END_PX);
     if (element.scrollTop < NEAR_START_PX) void open.earlier();
   };
   // A first page that does not fill the screen cannot be scrolled for more.
@@ -112,18 +108,22 @@ export function TimelineView({ open, task, execution, item }: Props) {
   );
 }
 
-/** Keeps what is read in place: at the end while there, else by how much came above it. */
-function useAnchor(rows: Row[], scroller: React.RefObject<HTMLDivElement | null>, stuck: React.RefObject<boolean>, size: number) {
-  const before = useRef<{ first: string | undefined; size: number }>({ first: undefined, size: 0 });
+/** A task, and each lane of it, is opened at its newest row. */
+function useStartAtEnd(filled: boolean, lane: string | undefined, toEnd: () => void) {
   useLayoutEffect(() => {
+    if (filled) toEnd();
+  }, [filled, lane, toEnd]);
+}
+
+/** Whoever reads the newest row still does after the box changed its height, as when the composer grows. */
+function useEndKept(scroller: React.RefObject<HTMLDivElement | null>, atEnd: boolean, toEnd: () => void) {
+  useEffect(() => {
     const element = scroller.current;
-    if (!element) return;
-    const first = rows[0]?.id;
-    const grown = before.current.first !== undefined && first !== before.current.first;
-    if (stuck.current) element.scrollTop = element.scrollHeight;
-    else if (grown) element.scrollTop += size - before.current.size;
-    before.current = { first, size };
-  }, [rows, size, scroller, stuck]);
+    if (!element || !atEnd) return;
+    const observer = new ResizeObserver(toEnd);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller, atEnd, toEnd]);
 }
 
 /** Goes to the item that the address names, asking for earlier pages until it is there. */
