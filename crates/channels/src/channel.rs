@@ -1,0 +1,167 @@
+//! The trait of a channel, and what goes out through it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use throughline_model::conversation::Channel as Kind;
+use throughline_model::ids::DeliveryId;
+use tokio_util::sync::CancellationToken;
+
+use crate::rich::Rich;
+use crate::update::{Inbox, Press, RemoteFile};
+
+/// One platform, with one account of ours on it.
+#[async_trait]
+pub trait Channel: Send + Sync + 'static {
+    /// Which channel it is.
+    fn kind(&self) -> Kind;
+
+    /// What can be done there.
+    fn abilities(&self) -> &'static Abilities;
+
+    /// Sends a message, or changes one that was sent.
+    async fn send(&self, message: &Outbound) -> Result<Receipt, SendError>;
+
+    /// Tells the one who pressed a button what came of it. Platforms show it for a moment, or not at all.
+    async fn acknowledge(&self, press: &Press, words: &str) -> Result<(), SendError>;
+
+    /// Shows that something is being done, where the platform can. Nothing depends on it.
+    async fn typing(&self, place: &Place);
+
+    /// The bytes of a file that somebody sent, at most so many.
+    async fn fetch(&self, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, SendError>;
+
+    /// Hands what comes in to the inbox until it is told to stop. Bears lost connections by itself.
+    async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken);
+}
+
+/// What can be done on a channel, as data: whoever writes for it asks here and nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// Whether a message can have buttons.
+    pub buttons: bool,
+    /// Whether a message that was sent can be changed.
+    pub edits: bool,
+    /// Whether a place has threads of its own.
+    pub threads: bool,
+    /// What a message may look like.
+    pub formatting: Formatting,
+    /// The longest message.
+    pub max_length: usize,
+    /// What its length is counted in.
+    pub unit: Unit,
+    /// The largest file that can be fetched.
+    pub max_file_bytes: u64,
+}
+
+/// What a message may look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Formatting {
+    /// Letters only.
+    Plain,
+    /// Bold, code and links.
+    Rich,
+}
+
+/// What the length of a message is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// As Telegram counts.
+    Utf16,
+    /// As Feishu counts.
+    Bytes,
+}
+
+impl Unit {
+    /// How long a text is.
+    #[must_use]
+    pub fn len(self, text: &str) -> usize {
+        match self {
+            Unit::Utf16 => text.encode_utf16().count(),
+            Unit::Bytes => text.len(),
+        }
+    }
+}
+
+/// A place on a platform: a chat, or a thread of one. Only its channel can read it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place(pub String);
+
+/// A message on a platform, by the platform's own name for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MessageRef(pub String);
+
+/// A message for one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outbound {
+    /// Which delivery: the idempotency key, for platforms that take one.
+    pub delivery: DeliveryId,
+    /// Where to.
+    pub place: Place,
+    /// The words. Whoever writes them keeps to the channel's longest message.
+    pub text: Rich,
+    /// Rows of buttons under it.
+    pub buttons: Vec<Vec<Button>>,
+    /// The message that it takes the place of.
+    pub replaces: Option<MessageRef>,
+    /// The message that it answers.
+    pub answers: Option<MessageRef>,
+    /// Whether it may ring.
+    pub quiet: bool,
+}
+
+/// A button under a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// What is on it.
+    pub label: String,
+    /// What comes back when it is pressed: at most 64 bytes, and never a secret.
+    pub token: String,
+}
+
+/// What the platform made of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its name there.
+    pub message: MessageRef,
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The platform may or may not have taken it.
+    #[error("the outcome is unknown: {0}")]
+    Unknown(String),
+    /// The platform will never take it.
+    #[error("it cannot be sent: {0}")]
+    Dead(String),
+    /// The platform wants it later, and has not taken it.
+    #[error("it can be sent in {after_secs} s")]
+    Later {
+        /// In how many seconds.
+        after_secs: u64,
+    },
+}
+
+/// The channels of this daemon.
+#[derive(Clone, Default)]
+pub struct Channels(Vec<Arc<dyn Channel>>);
+
+impl Channels {
+    /// These channels.
+    #[must_use]
+    pub fn new(channels: Vec<Arc<dyn Channel>>) -> Self {
+        Self(channels)
+    }
+
+    /// The one for this kind, if it is set up.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> Option<&Arc<dyn Channel>> {
+        self.0.iter().find(|channel| channel.kind() == kind)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Channel>> {
+        self.0.iter()
+    }
+}

@@ -1,0 +1,207 @@
+//! Telegram's updates, and what they mean. Whatever is not a message or a press of a button by a person means nothing.
+
+use serde::Deserialize;
+use throughline_model::person::Identity;
+
+use crate::channel::{MessageRef, Place};
+use crate::update::{Press, RemoteFile, Setting, Update, What};
+
+#[derive(Deserialize)]
+pub(super) struct Raw {
+    pub(super) update_id: i64,
+    message: Option<Message>,
+    callback_query: Option<Callback>,
+}
+
+/// Only the number: enough to go on after an update that cannot be read.
+#[derive(Deserialize)]
+pub(super) struct Numbered {
+    pub(super) update_id: i64,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    message_id: i64,
+    message_thread_id: Option<i64>,
+    #[serde(default)]
+    is_topic_message: bool,
+    from: Option<User>,
+    chat: Chat,
+    text: Option<String>,
+    caption: Option<String>,
+    reply_to_message: Option<Box<Message>>,
+    document: Option<Document>,
+    #[serde(default)]
+    photo: Vec<Photo>,
+}
+
+#[derive(Deserialize)]
+struct User {
+    id: i64,
+    #[serde(default)]
+    is_bot: bool,
+}
+
+#[derive(Deserialize)]
+struct Chat {
+    id: i64,
+    #[serde(rename = "type", default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    file_id: String,
+    file_name: Option<String>,
+    mime_type: Option<String>,
+    file_size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Photo {
+    file_id: String,
+    file_size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Callback {
+    id: String,
+    from: User,
+    message: Option<Message>,
+    data: Option<String>,
+}
+
+impl Raw {
+    /// What it means, if anything. `bot` is our own number there: two bots count their updates apart.
+    pub(super) fn read(self, bot: &str, raw: &str) -> Option<Update> {
+        let key = format!("telegram:{bot}:{}", self.update_id);
+        let (sender, message, what) = match (self.message, self.callback_query) {
+            (Some(mut message), _) => {
+                let sender = message.from.take()?;
+                let what = message.said()?;
+                (sender, message, what)
+            }
+            (None, Some(callback)) => {
+                let message = callback.message?;
+                let press = Press { token: callback.data?, under: message.name(), id: callback.id };
+                (callback.from, message, What::Pressed(press))
+            }
+            (None, None) => return None,
+        };
+        if sender.is_bot {
+            return None;
+        }
+        let setting = if message.chat.kind == "private" { Setting::Private } else { Setting::Group };
+        let sender = Identity::Telegram { user: sender.id };
+        Some(Update { key, raw: raw.to_owned(), place: message.place(), setting, sender, what })
+    }
+}
+
+impl Message {
+    fn place(&self) -> Place {
+        match self.message_thread_id.filter(|_| self.is_topic_message) {
+            Some(topic) => Place(format!("{}/{topic}", self.chat.id)),
+            None => Place(self.chat.id.to_string()),
+        }
+    }
+
+    fn name(&self) -> MessageRef {
+        MessageRef(format!("{}:{}", self.chat.id, self.message_id))
+    }
+
+    fn said(&mut self) -> Option<What> {
+        let text = self.text.take().or_else(|| self.caption.take()).unwrap_or_default();
+        let photo = self.photo.iter().max_by_key(|photo| photo.file_size).map(|photo| RemoteFile {
+            name: "photo.jpg".into(),
+            mime: "image/jpeg".into(),
+            bytes: photo.file_size,
+            handle: photo.file_id.clone(),
+        });
+        let document = self.document.take().map(|document| RemoteFile {
+            name: document.file_name.unwrap_or_else(|| "file".into()),
+            mime: document.mime_type.unwrap_or_else(|| "application/octet-stream".into()),
+            bytes: document.file_size,
+            handle: document.file_id,
+        });
+        let files: Vec<_> = document.into_iter().chain(photo).collect();
+        if text.trim().is_empty() && files.is_empty() {
+            return None;
+        }
+        // In a topic every message answers the topic's first one, which says nothing.
+        let topic = self.message_thread_id.filter(|_| self.is_topic_message);
+        let answers = self.reply_to_message.take().filter(|known| Some(known.message_id) != topic);
+        Some(What::Said { text, answers: answers.map(|known| known.name()), files })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Option<Update> {
+        serde_json::from_str::<Raw>(json).expect("an update").read("7", json)
+    }
+
+    #[test]
+    fn a_message_in_a_private_chat() {
+        let update = read(
+            r#"{"update_id":5,"message":{"message_id":9,"from":{"id":42,"is_bot":false,"first_name":"A"},
+            "chat":{"id":42,"type":"private"},"date":1,"text":"hi","reply_to_message":{"message_id":3,
+            "chat":{"id":42,"type":"private"},"date":1}}}"#,
+        )
+        .expect("it means something");
+        assert_eq!((update.key.as_str(), update.setting), ("telegram:7:5", Setting::Private));
+        assert_eq!(update.sender, Identity::Telegram { user: 42 });
+        let answers = Some(MessageRef("42:3".into()));
+        assert_eq!(update.what, What::Said { text: "hi".into(), answers, files: vec![] });
+    }
+
+    #[test]
+    fn a_topic_is_a_place_of_its_own_and_its_first_message_is_not_answered() {
+        let update = read(
+            r#"{"update_id":5,"message":{"message_id":9,"message_thread_id":4,"is_topic_message":true,
+            "from":{"id":42},"chat":{"id":-100,"type":"supergroup"},"text":"hi",
+            "reply_to_message":{"message_id":4,"chat":{"id":-100,"type":"supergroup"}}}}"#,
+        )
+        .expect("it means something");
+        assert_eq!((update.place, update.setting), (Place("-100/4".into()), Setting::Group));
+        assert!(matches!(update.what, What::Said { answers: None, .. }));
+    }
+
+    #[test]
+    fn a_press_is_by_who_pressed() {
+        let update = read(
+            r#"{"update_id":6,"callback_query":{"id":"cb","from":{"id":1},"data":"x",
+            "message":{"message_id":2,"from":{"id":7,"is_bot":true},"chat":{"id":-3,"type":"group"}}}}"#,
+        )
+        .expect("it means something");
+        assert_eq!(update.sender, Identity::Telegram { user: 1 });
+        let press = Press { token: "x".into(), under: MessageRef("-3:2".into()), id: "cb".into() };
+        assert_eq!(update.what, What::Pressed(press));
+    }
+
+    #[test]
+    fn the_rest_means_nothing() {
+        for json in [
+            r#"{"update_id":1}"#,
+            r#"{"update_id":1,"edited_message":{"message_id":1}}"#,
+            r#"{"update_id":1,"message":{"message_id":1,"chat":{"id":1,"type":"channel"},"text":"no sender"}}"#,
+            r#"{"update_id":1,"message":{"message_id":1,"from":{"id":1,"is_bot":true},"chat":{"id":1},"text":"bot"}}"#,
+            r#"{"update_id":1,"message":{"message_id":1,"from":{"id":1},"chat":{"id":1},"text":"  "}}"#,
+            r#"{"update_id":1,"callback_query":{"id":"a","from":{"id":1},"data":"x"}}"#,
+        ] {
+            assert_eq!(read(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn the_largest_photo_and_its_caption() {
+        let update = read(
+            r#"{"update_id":1,"message":{"message_id":1,"from":{"id":1},"chat":{"id":1,"type":"private"},"caption":"see",
+            "photo":[{"file_id":"s","file_size":10},{"file_id":"l","file_size":99}]}}"#,
+        )
+        .expect("it means something");
+        let What::Said { text, files, .. } = update.what else { panic!("said") };
+        assert_eq!((text.as_str(), files[0].handle.as_str()), ("see", "l"));
+    }
+}
