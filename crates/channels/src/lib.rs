@@ -7,6 +7,7 @@
 //! Each channel is a folder. Adding one means writing its folder and naming it in the settings: CONTRIBUTING says how.
 
 mod channel;
+pub mod feishu;
 pub mod http;
 pub mod mask;
 pub mod rich;

@@ -1,0 +1,220 @@
+//! Feishu and Lark: the long connection by default, so that no public address is needed; event callbacks as an option.
+//!
+//! **Invariant:** an event is acknowledged only after the inbox has taken it. One that could not be kept is answered
+//! with a failure, and the platform brings it again.
+
+mod api;
+mod callback;
+mod card;
+mod event;
+mod frame;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::{SinkExt as _, StreamExt as _};
+use prost::Message as _;
+use reqwest::Method;
+use serde_json::{Value, json};
+use throughline_model::conversation::Channel as Kind;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::sync::CancellationToken;
+
+use crate::channel::{Abilities, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit};
+use crate::update::{Inbox, NotTaken, Press, RemoteFile};
+use api::{Api, ApiError};
+use frame::{Frame, Pieces};
+
+pub use callback::{CallbackKeys, Called, Disbelief, Signed};
+
+/// In China.
+pub const FEISHU: &str = "https://open.feishu.cn";
+/// Elsewhere.
+pub const LARK: &str = "https://open.larksuite.com";
+/// How long to wait after a failure, at first and at most.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+/// The largest frame of the long connection.
+const MAX_FRAME_BYTES: usize = 4 << 20;
+
+const ABILITIES: Abilities = Abilities {
+    buttons: true,
+    edits: true,
+    threads: true,
+    formatting: Formatting::Rich,
+    // A card takes 30 KB of JSON; its letters may each become an entity of six.
+    max_length: 4_000,
+    unit: Unit::Bytes,
+    max_file_bytes: 20 << 20,
+};
+
+/// Our app there.
+pub struct Feishu {
+    api: Api,
+    callback: Option<CallbackKeys>,
+}
+
+impl Feishu {
+    /// The app with these credentials; with keys for callbacks it waits for them instead of connecting.
+    ///
+    /// # Errors
+    /// If no HTTP client can be made.
+    pub fn new(
+        domain: &str,
+        app_id: &str,
+        app_secret: &str,
+        callback: Option<CallbackKeys>,
+    ) -> Result<Self, reqwest::Error> {
+        Ok(Feishu { api: Api::new(domain, app_id, app_secret)?, callback })
+    }
+
+    /// What is agreed with the platform about callbacks.
+    #[must_use]
+    pub fn callback(&self) -> Option<&CallbackKeys> {
+        self.callback.as_ref()
+    }
+
+    /// One event that the platform brought by itself, as [`CallbackKeys::read`] gives it.
+    ///
+    /// # Errors
+    /// If it could not be kept: the platform must hear that, and brings it again.
+    pub async fn brought(&self, event: &str, inbox: &dyn Inbox) -> Result<(), NotTaken> {
+        match event::read(event) {
+            Some(update) => inbox.take(update).await,
+            None => Ok(()),
+        }
+    }
+
+    /// One long connection, until it breaks.
+    async fn connection(&self, inbox: &dyn Inbox) -> Result<(), String> {
+        let endpoint = self.api.endpoint().await.map_err(|error| error.to_string())?;
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut config = tokio_tungstenite::tungstenite::protocol::WebSocketConfig::default();
+        config.max_message_size = Some(MAX_FRAME_BYTES);
+        config.max_frame_size = Some(MAX_FRAME_BYTES);
+        let connected = tokio_tungstenite::connect_async_with_config(&endpoint.url, Some(config), true).await;
+        let (mut socket, _) = connected.map_err(|error| error.to_string())?;
+        let service = service(&endpoint.url);
+        let mut ping = tokio::time::interval(endpoint.ping);
+        let mut pieces = Pieces::default();
+        loop {
+            let message = tokio::select! {
+                message = socket.next() => message.ok_or("the connection was closed")?,
+                _ = ping.tick() => {
+                    let asked = Frame::ping(service).encode_to_vec();
+                    socket.send(Message::binary(asked)).await.map_err(|error| error.to_string())?;
+                    continue;
+                }
+            };
+            let Message::Binary(bytes) = message.map_err(|error| error.to_string())? else { continue };
+            let Ok(frame) = Frame::decode(bytes) else { continue };
+            if !frame.is_event() {
+                continue;
+            }
+            let Some(payload) = pieces.add(&frame) else { continue };
+            let taken = self.brought(&String::from_utf8_lossy(&payload), inbox).await;
+            let code = if taken.is_ok() { 200 } else { 500 };
+            let answer = frame.answer(code).encode_to_vec();
+            socket.send(Message::binary(answer)).await.map_err(|error| error.to_string())?;
+        }
+    }
+}
+
+#[async_trait]
+impl Channel for Feishu {
+    fn kind(&self) -> Kind {
+        Kind::Feishu
+    }
+
+    fn abilities(&self) -> &'static Abilities {
+        &ABILITIES
+    }
+
+    async fn send(&self, message: &Outbound) -> Result<Receipt, SendError> {
+        let content = card::card(&message.text, &message.buttons).to_string();
+        let sent = match (&message.replaces, &message.answers) {
+            (Some(known), _) => {
+                let path = format!("/open-apis/im/v1/messages/{}", known.0);
+                let changed = self.api.call(Method::PATCH, &path, &json!({ "content": content })).await;
+                changed.map(|_| known.clone())
+            }
+            (None, Some(answered)) => {
+                let in_thread = message.place.0.contains('/');
+                let body = json!({"msg_type": "interactive", "content": content, "reply_in_thread": in_thread,
+                    "uuid": message.delivery.to_string()});
+                let path = format!("/open-apis/im/v1/messages/{}/reply", answered.0);
+                self.api.call(Method::POST, &path, &body).await.and_then(|data| name(&data))
+            }
+            (None, None) => {
+                let (kind, id) = receiver(&message.place);
+                let body = json!({"receive_id": id, "msg_type": "interactive", "content": content,
+                    "uuid": message.delivery.to_string()});
+                let path = format!("/open-apis/im/v1/messages?receive_id_type={kind}");
+                self.api.call(Method::POST, &path, &body).await.and_then(|data| name(&data))
+            }
+        };
+        match sent {
+            // The platform knows the delivery by its id, so the same one can be sent again.
+            Err(ApiError::Lost(_)) => Err(SendError::Later { after_secs: 1 }),
+            other => Ok(Receipt { message: other? }),
+        }
+    }
+
+    /// The card itself changes, which says more than a word that vanishes.
+    async fn acknowledge(&self, _: &Press, _: &str) -> Result<(), SendError> {
+        Ok(())
+    }
+
+    async fn typing(&self, _: &Place) {}
+
+    async fn fetch(&self, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, SendError> {
+        let parts: Vec<_> = file.handle.split('/').collect();
+        let [message, kind, key] = parts[..] else { return Err(SendError::Dead("there is no such file".into())) };
+        let path = format!("/open-apis/im/v1/messages/{message}/resources/{key}?type={kind}");
+        self.api.download(&path, max_bytes.min(ABILITIES.max_file_bytes)).await
+    }
+
+    async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken) {
+        if self.callback.is_some() {
+            return stop.cancelled().await;
+        }
+        let mut pause = BACK_OFF.0;
+        loop {
+            let began = tokio::time::Instant::now();
+            let ended = tokio::select! {
+                ended = self.connection(inbox.as_ref()) => ended,
+                () = stop.cancelled() => return,
+            };
+            let why = ended.err().unwrap_or_default();
+            // A connection that stood for a while was fine.
+            if began.elapsed() > BACK_OFF.1 {
+                pause = BACK_OFF.0;
+            }
+            tracing::warn!(why, wait_ms = pause.as_millis(), "feishu is not heard for a moment");
+            tokio::select! {
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(BACK_OFF.1),
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+}
+
+/// The service that the connection belongs to, as its address says.
+fn service(url: &str) -> i32 {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let value = query.split('&').find_map(|pair| pair.strip_prefix("service_id="));
+    value.and_then(|value| value.parse().ok()).unwrap_or_default()
+}
+
+/// To whom a message goes that answers none.
+fn receiver(place: &Place) -> (&'static str, &str) {
+    match place.0.split_once('/') {
+        Some((_, thread)) => ("thread_id", thread),
+        None => ("chat_id", &place.0),
+    }
+}
+
+fn name(data: &Value) -> Result<MessageRef, ApiError> {
+    let id = data.get("message_id").and_then(Value::as_str);
+    id.map(|id| MessageRef(id.to_owned())).ok_or_else(|| ApiError::Lost("the message has no id".into()))
+}
