@@ -92,7 +92,7 @@ fn bare_row(row: &Row) -> Result<BareRow> {
         Row::InputMoved(moved) => {
             BareRow::InputMoved { id: bytes(moved.id.uuid()), turn: moved.turn.map(|turn| bytes(turn.uuid())) }
         }
-        Row::Project(_) | Row::Approval(_) | Row::Delivery(_) | Row::Addressed(_) => {
+        Row::Project(_) | Row::Approval(_) | Row::Delivery(_) | Row::Name(_) | Row::Addressed(_) => {
             bail!("no benchmark writes such a row")
         }
     })

@@ -205,6 +205,7 @@ impl History {
                 channel: Channel::Web,
                 person,
                 project: Some(project),
+                address: None,
             };
             self.talk.take(Event::Conversation(opened), Timestamp::from_millis(self.at), &mut self.rows);
         }

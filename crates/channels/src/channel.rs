@@ -50,6 +50,8 @@ pub struct Abilities {
     pub max_length: usize,
     /// What its length is counted in.
     pub unit: Unit,
+    /// Whether the platform knows a delivery again by its id, so that sending it twice is the same as once.
+    pub knows_deliveries: bool,
     /// The largest file that can be fetched.
     pub max_file_bytes: u64,
 }

@@ -289,9 +289,12 @@ fn newest(rows: Vec<Row>) -> Vec<Row> {
         match row {
             Row::Task(task) => drop(tasks.insert(task.id, task)),
             Row::Project(project) => drop(projects.insert(project.id, project)),
-            Row::Input(_) | Row::InputMoved(_) | Row::Approval(_) | Row::Delivery(_) | Row::Addressed(_) => {
-                kept.push(row)
-            }
+            Row::Input(_)
+            | Row::InputMoved(_)
+            | Row::Approval(_)
+            | Row::Delivery(_)
+            | Row::Name(_)
+            | Row::Addressed(_) => kept.push(row),
         }
     }
     kept.extend(tasks.into_values().map(Row::Task));

@@ -7,12 +7,10 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use throughline_channels::{Channels, Outbound, SendError};
+use throughline_channels::Channels;
 use throughline_model::command::Command;
-use throughline_model::conversation::ConversationCommand;
-use throughline_model::delivery::DeliveryOutcome;
 use throughline_model::effect::Effect;
-use throughline_model::ids::{ConversationId, DeliveryId, ExecutionId, TaskId, TurnId};
+use throughline_model::ids::{ExecutionId, TaskId, TurnId};
 use throughline_model::stream::StreamId;
 use throughline_model::task::TaskCommand;
 use throughline_store::port::PendingEffect;
@@ -21,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::core::{Core, ExecuteError, Request};
 use crate::driver::Drivers;
 use crate::error::EngineError;
+use crate::outbox::Outbox;
 
 /// How many rows are looked at together. Effects on living processes stay rows, so this bounds those as well.
 const PAGE: usize = 4096;
@@ -31,7 +30,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) struct Performer {
     pub(crate) core: Arc<Core>,
     pub(crate) drivers: Drivers,
-    pub(crate) channels: Channels,
+    outbox: Outbox,
     in_hand: Arc<InHand>,
 }
 
@@ -57,7 +56,7 @@ impl InHand {
 impl Performer {
     pub(crate) fn new(core: Arc<Core>, drivers: Drivers, channels: Channels) -> Self {
         let in_hand = Arc::clone(drivers.in_hand());
-        Self { core, drivers, channels, in_hand }
+        Self { outbox: Outbox::new(Arc::clone(&core), channels), core, drivers, in_hand }
     }
 
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
@@ -99,7 +98,7 @@ impl Performer {
                 Effect::ChangeWorkspace { task, change } => {
                     this.drivers.shared().change_workspace(&key, task, change).await
                 }
-                Effect::Deliver { conversation, delivery } => this.deliver(&key, conversation, delivery).await,
+                Effect::Deliver { conversation, delivery } => this.outbox.deliver(&key, conversation, delivery).await,
                 Effect::ReplaceAgent { task, execution, turn } => this.replace(&key, task, execution, turn).await,
                 other => {
                     tracing::error!(effect = ?other, "nobody performs this effect");
@@ -138,41 +137,5 @@ impl Performer {
         let execution = self.core.clock.now().mint().id();
         let command = Command::Task(TaskCommand::Replace { failed, turn, execution, agent });
         self.command(key, StreamId::Task(task), command).await
-    }
-
-    async fn deliver(&self, key: &str, conversation: ConversationId, delivery: DeliveryId) -> Result<(), ExecuteError> {
-        let stream = StreamId::Conversation(conversation);
-        let state = self.core.state(stream).await?;
-        let Some(known) = state.conversation() else { return self.core.execute(Request::settle(key)).await.map(drop) };
-        let Some(message) = known.outbound.iter().find(|known| known.id == delivery) else {
-            return self.core.execute(Request::settle(key)).await.map(drop);
-        };
-        let outcome = if self.core.clock.at() >= message.expires_at {
-            DeliveryOutcome::Expired
-        } else {
-            let outbound = Outbound { delivery, conversation, text: message.text.clone() };
-            match self.channels.of(known.channel) {
-                None => DeliveryOutcome::Dead,
-                Some(channel) => match channel.send(outbound).await {
-                    Ok(()) => DeliveryOutcome::Sent,
-                    Err(SendError::Unknown(why)) => {
-                        tracing::warn!(why, %delivery, "a delivery may or may not have arrived");
-                        DeliveryOutcome::Unknown
-                    }
-                    Err(SendError::Dead(why)) => {
-                        tracing::warn!(why, %delivery, "a delivery cannot be sent");
-                        DeliveryOutcome::Dead
-                    }
-                    // The row stays, so it is tried again.
-                    Err(SendError::Later { after_secs }) => {
-                        tokio::time::sleep(Duration::from_secs(after_secs)).await;
-                        return Ok(());
-                    }
-                },
-            }
-        };
-        let command = Command::Conversation(ConversationCommand::SettleDelivery { delivery, outcome });
-        let request = Request { settled: vec![key.to_owned()], ..Request::of(stream, command) };
-        self.core.execute(request).await.map(drop)
     }
 }

@@ -168,7 +168,7 @@ impl Engine {
         if matches!(*self.inner.core.state(stream).await?, State::Conversation(Some(_))) {
             return Ok(());
         }
-        let command = ConversationCommand::Open { conversation, channel, person, project };
+        let command = ConversationCommand::Open { conversation, channel, person, project, address: None };
         self.send(stream, Command::Conversation(command)).await.map(drop)
     }
 

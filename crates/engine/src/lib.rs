@@ -21,6 +21,7 @@ mod home;
 mod hub;
 mod import;
 mod offload;
+mod outbox;
 mod projects;
 mod retention;
 mod say;

@@ -65,11 +65,11 @@ impl Traces {
                 self.inputs.put(received.input, Followed { span, since: at });
             }
             ConversationEvent::DeliveryQueued { delivery } => {
-                if let Some((_, span)) = self.ended.iter().rev().find(|(task, _)| *task == delivery.task) {
+                if let Some((_, span)) = self.ended.iter().rev().find(|(task, _)| Some(*task) == delivery.task) {
                     self.deliveries.put(delivery.id, span.clone());
                 }
             }
-            ConversationEvent::DeliverySettled { delivery, outcome } => {
+            ConversationEvent::DeliverySettled { delivery, outcome, .. } => {
                 if let Some(span) = self.deliveries.pop(delivery) {
                     info!(parent: &span, outcome = outcome.word(), "delivered");
                 }
@@ -79,7 +79,10 @@ impl Traces {
                 info!(parent: &span, "corrected");
                 self.inputs.put(correction.input, Followed { span, since: at });
             }
-            ConversationEvent::ConversationOpened { .. } | ConversationEvent::FocusMoved { .. } => {}
+            ConversationEvent::ConversationOpened { .. }
+            | ConversationEvent::DeliveryAttempted { .. }
+            | ConversationEvent::DeliveryPostponed { .. }
+            | ConversationEvent::FocusMoved { .. } => {}
         }
     }
 

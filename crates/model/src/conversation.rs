@@ -10,7 +10,7 @@ use crate::approval::{Decision, Source, Verdict};
 use crate::command::Command;
 use crate::content::{ContentBlock, plain_text};
 use crate::correction::Correction;
-use crate::delivery::{Delivery, DeliveryOutcome};
+use crate::delivery::{Delivery, DeliveryOutcome, PushReason};
 use crate::effect::Effect;
 use crate::execution::Role;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId};
@@ -74,17 +74,24 @@ pub struct Conversation {
     pub person: PersonId,
     /// The project that a new task would belong to.
     pub project: Option<ProjectId>,
+    /// Where it is on its platform, for one that messages are pushed to. Only the channel can read it.
+    #[serde(default)]
+    pub address: Option<String>,
     /// The task that an unmarked message continues, per person.
     pub focus: BTreeMap<PersonId, TaskId>,
     /// What is on its way out.
     pub outbound: Vec<Delivery>,
+    /// The messages that ask for a decision, by what they ask about, so that they can say how it ended.
+    #[serde(default)]
+    pub asking: BTreeMap<ApprovalId, String>,
 }
 
 impl Conversation {
     /// One in which nothing was said yet.
     #[must_use]
     pub fn new(id: ConversationId, channel: Channel, person: PersonId, project: Option<ProjectId>) -> Self {
-        Conversation { id, channel, person, project, focus: BTreeMap::new(), outbound: vec![] }
+        let (focus, outbound, asking) = (BTreeMap::new(), vec![], BTreeMap::new());
+        Conversation { id, channel, person, project, address: None, focus, outbound, asking }
     }
 }
 
@@ -151,6 +158,9 @@ pub enum ConversationCommand {
         person: PersonId,
         /// The project that a new task would belong to.
         project: Option<ProjectId>,
+        /// Where it is on its platform.
+        #[serde(default)]
+        address: Option<String>,
     },
     /// Take a message.
     Receive(Box<Received>),
@@ -168,12 +178,25 @@ pub enum ConversationCommand {
         /// What.
         delivery: Delivery,
     },
+    /// It is handed to the platform now.
+    AttemptDelivery {
+        /// Which.
+        delivery: DeliveryId,
+    },
+    /// The platform has certainly not taken it, and will be tried again.
+    PostponeDelivery {
+        /// Which.
+        delivery: DeliveryId,
+    },
     /// Say what became of it.
     SettleDelivery {
         /// Which.
         delivery: DeliveryId,
         /// How it ended.
         outcome: DeliveryOutcome,
+        /// The platform's name of the message that it became.
+        #[serde(default)]
+        message: Option<String>,
     },
 }
 
@@ -192,6 +215,9 @@ pub enum ConversationEvent {
         /// The project that a new task would belong to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         project: Option<ProjectId>,
+        /// Where it is on its platform.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<String>,
     },
     /// A message came in, and this was made of it.
     InputReceived(Box<Received>),
@@ -209,12 +235,25 @@ pub enum ConversationEvent {
         /// What.
         delivery: Delivery,
     },
+    /// It was about to be handed to the platform.
+    DeliveryAttempted {
+        /// Which.
+        delivery: DeliveryId,
+    },
+    /// The platform has certainly not taken it yet.
+    DeliveryPostponed {
+        /// Which.
+        delivery: DeliveryId,
+    },
     /// This became of it.
     DeliverySettled {
         /// Which.
         delivery: DeliveryId,
         /// How it ended.
         outcome: DeliveryOutcome,
+        /// The platform's name of the message that it became.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
     },
 }
 
@@ -224,13 +263,15 @@ pub(crate) fn decide(
 ) -> Result<Vec<ConversationEvent>, Rejection> {
     let Some(state) = state else {
         return match command {
-            ConversationCommand::Open { conversation, channel, person, project } => {
-                Ok(vec![ConversationEvent::ConversationOpened { conversation, channel, person, project }])
+            ConversationCommand::Open { conversation, channel, person, project, address } => {
+                Ok(vec![ConversationEvent::ConversationOpened { conversation, channel, person, project, address }])
             }
             ConversationCommand::Receive(_)
             | ConversationCommand::Correct(_)
             | ConversationCommand::Focus { .. }
             | ConversationCommand::Deliver { .. }
+            | ConversationCommand::AttemptDelivery { .. }
+            | ConversationCommand::PostponeDelivery { .. }
             | ConversationCommand::SettleDelivery { .. } => Err(Rejection::NotFound { what: "conversation" }),
         };
     };
@@ -241,19 +282,47 @@ pub(crate) fn decide(
         ConversationCommand::Focus { person, task } => Ok(moved(state, person, task).into_iter().collect()),
         // Who reads the stream has it already.
         ConversationCommand::Deliver { .. } if !state.channel.pushes() => Ok(vec![]),
-        ConversationCommand::Deliver { delivery } => {
-            Ok(match state.outbound.iter().any(|known| known.id == delivery.id) {
-                true => vec![],
-                false => vec![ConversationEvent::DeliveryQueued { delivery }],
+        ConversationCommand::Deliver { delivery } => Ok(deliver(state, delivery)),
+        ConversationCommand::AttemptDelivery { delivery } => {
+            Ok(match state.outbound.iter().any(|known| known.id == delivery && !known.attempted) {
+                true => vec![ConversationEvent::DeliveryAttempted { delivery }],
+                false => vec![],
             })
         }
-        ConversationCommand::SettleDelivery { delivery, outcome } => {
+        ConversationCommand::PostponeDelivery { delivery } => {
+            Ok(match state.outbound.iter().any(|known| known.id == delivery && known.attempted) {
+                true => vec![ConversationEvent::DeliveryPostponed { delivery }],
+                false => vec![],
+            })
+        }
+        ConversationCommand::SettleDelivery { delivery, outcome, message } => {
             Ok(match state.outbound.iter().any(|known| known.id == delivery) {
-                true => vec![ConversationEvent::DeliverySettled { delivery, outcome }],
+                true => vec![ConversationEvent::DeliverySettled { delivery, outcome, message }],
                 false => vec![],
             })
         }
     }
+}
+
+/// What is decided is said in the message that asked; one that was not sent yet is not worth sending any more.
+fn deliver(state: &Conversation, delivery: Delivery) -> Vec<ConversationEvent> {
+    if state.outbound.iter().any(|known| known.id == delivery.id) {
+        return vec![];
+    }
+    if delivery.push != PushReason::Decided {
+        return vec![ConversationEvent::DeliveryQueued { delivery }];
+    }
+    let asks = |known: &&Delivery| known.approval == delivery.approval;
+    let asked = delivery.approval.is_some_and(|approval| state.asking.contains_key(&approval));
+    if asked || state.outbound.iter().filter(asks).any(|known| known.attempted) {
+        return vec![ConversationEvent::DeliveryQueued { delivery }];
+    }
+    let superseded = |known: &Delivery| ConversationEvent::DeliverySettled {
+        delivery: known.id,
+        outcome: DeliveryOutcome::Superseded,
+        message: None,
+    };
+    state.outbound.iter().filter(asks).map(superseded).collect()
 }
 
 fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationEvent>, Rejection> {
@@ -288,21 +357,42 @@ fn moved(state: &Conversation, person: PersonId, task: TaskId) -> Option<Convers
 
 pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent) {
     match (state.as_mut(), event) {
-        (_, ConversationEvent::ConversationOpened { conversation, channel, person, project }) => {
-            *state = Some(Conversation::new(*conversation, *channel, *person, *project));
+        (_, ConversationEvent::ConversationOpened { conversation, channel, person, project, address }) => {
+            let opened = Conversation::new(*conversation, *channel, *person, *project);
+            *state = Some(Conversation { address: address.clone(), ..opened });
         }
         (Some(state), ConversationEvent::FocusMoved { person, task }) => {
             state.focus.insert(*person, *task);
         }
         (Some(state), ConversationEvent::DeliveryQueued { delivery }) => state.outbound.push(delivery.clone()),
-        (Some(state), ConversationEvent::DeliverySettled { delivery, .. }) => {
-            state.outbound.retain(|known| known.id != *delivery)
+        (Some(state), ConversationEvent::DeliveryAttempted { delivery }) => {
+            for known in state.outbound.iter_mut().filter(|known| known.id == *delivery) {
+                known.attempted = true;
+            }
+        }
+        (Some(state), ConversationEvent::DeliveryPostponed { delivery }) => {
+            for known in state.outbound.iter_mut().filter(|known| known.id == *delivery) {
+                known.attempted = false;
+            }
+        }
+        (Some(state), ConversationEvent::DeliverySettled { delivery, message, .. }) => {
+            let Some(at) = state.outbound.iter().position(|known| known.id == *delivery) else { return };
+            let settled = state.outbound.remove(at);
+            match (settled.push, settled.approval, message) {
+                (PushReason::NeedsApproval, Some(approval), Some(message)) => {
+                    state.asking.insert(approval, message.clone());
+                }
+                (PushReason::Decided, Some(approval), _) => drop(state.asking.remove(&approval)),
+                _ => {}
+            }
         }
         (Some(_), ConversationEvent::InputReceived(_) | ConversationEvent::InputCorrected(_)) => {}
         (
             None,
             ConversationEvent::FocusMoved { .. }
             | ConversationEvent::DeliveryQueued { .. }
+            | ConversationEvent::DeliveryAttempted { .. }
+            | ConversationEvent::DeliveryPostponed { .. }
             | ConversationEvent::DeliverySettled { .. }
             | ConversationEvent::InputReceived(_)
             | ConversationEvent::InputCorrected(_),
@@ -319,6 +409,8 @@ pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timesta
         }
         ConversationEvent::ConversationOpened { .. }
         | ConversationEvent::FocusMoved { .. }
+        | ConversationEvent::DeliveryAttempted { .. }
+        | ConversationEvent::DeliveryPostponed { .. }
         | ConversationEvent::DeliverySettled { .. } => vec![],
     }
 }

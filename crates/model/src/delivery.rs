@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{DeliveryId, TaskId};
+use crate::ids::{ApprovalId, DeliveryId, TaskId};
 use crate::time::Timestamp;
 
 /// A message on its way out.
@@ -11,17 +11,27 @@ use crate::time::Timestamp;
 pub struct Delivery {
     /// Which.
     pub id: DeliveryId,
-    /// The task it tells about. It never goes to a conversation that the task does not belong to.
-    pub task: TaskId,
+    /// The task it tells about. It never goes to a conversation that the task does not belong to. None for an answer
+    /// that is about no task, to who asked.
+    pub task: Option<TaskId>,
+    /// The request that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalId>,
+    /// The platform's name of the message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
     /// Why it is sent.
     pub push: PushReason,
     /// The glance to send.
     pub text: String,
     /// After this moment nobody wants it.
     pub expires_at: Timestamp,
+    /// Whether it was handed to the platform. If nothing is known of that, it may have arrived.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attempted: bool,
 }
 
-/// The only four reasons to push (DESIGN §7).
+/// The only four reasons to push (DESIGN §7), and the answer to who spoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PushReason {
@@ -33,6 +43,10 @@ pub enum PushReason {
     Completed,
     /// A turn failed.
     Failed,
+    /// The person said something, and this is the answer.
+    Reply,
+    /// What an agent waited for was decided: the message that asked says so. It never rings.
+    Decided,
 }
 
 /// How a delivery ended.

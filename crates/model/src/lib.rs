@@ -63,7 +63,7 @@ pub fn decide(to: StreamId, state: &State, command: Command, now: Now) -> Result
     }
     match (to, state, command) {
         (StreamId::Person(_), State::Person(state), Command::Person(command)) => {
-            person::decide(state.as_ref(), command).map(|events| wrap(events, Event::Person))
+            person::decide(state.as_ref(), command, now).map(|events| wrap(events, Event::Person))
         }
         (StreamId::Project(_), State::Project(state), Command::Project(command)) => {
             project::decide(state.as_ref(), command).map(|events| wrap(events, Event::Project))

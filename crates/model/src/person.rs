@@ -2,9 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::Channel;
 use crate::effect::Effect;
 use crate::ids::PersonId;
 use crate::rejection::Rejection;
+use crate::time::{Now, Timestamp};
+
+/// How many codes a person can have out at once; the oldest goes first.
+const MAX_OFFERS: usize = 4;
 
 /// A place where a person can be recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +32,47 @@ pub enum Identity {
     },
 }
 
+/// A one-time code that links whoever brings it, from a channel where only its owner can have said it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// SHA-256 of the code, in hex: the code itself is shown once and kept nowhere.
+    pub digest: String,
+    /// The channel that it is for.
+    pub channel: Channel,
+    /// After this moment it is worth nothing.
+    pub expires_at: Timestamp,
+}
+
+impl Identity {
+    /// The channel that vouches for it; none for a user of this machine.
+    #[must_use]
+    pub fn channel(&self) -> Option<Channel> {
+        match self {
+            Identity::OsUser { .. } => None,
+            Identity::Telegram { .. } => Some(Channel::Telegram),
+            Identity::Feishu { .. } => Some(Channel::Feishu),
+        }
+    }
+
+    /// By which the person is found: see [`NameRow`](crate::view::NameRow).
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Identity::OsUser { uid } => format!("identity:os:{uid}"),
+            Identity::Telegram { user } => format!("identity:telegram:{user}"),
+            Identity::Feishu { open_id } => format!("identity:feishu:{open_id}"),
+        }
+    }
+}
+
+impl Offer {
+    /// By which the person is found: see [`NameRow`](crate::view::NameRow).
+    #[must_use]
+    pub fn name(digest: &str) -> String {
+        format!("pairing:{digest}")
+    }
+}
+
 /// A person's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
@@ -39,6 +85,9 @@ pub struct Person {
     pub locale: String,
     /// Where they can be recognised.
     pub identities: Vec<Identity>,
+    /// Codes that are out.
+    #[serde(default)]
+    pub offers: Vec<Offer>,
 }
 
 /// What can be asked of a person's record.
@@ -66,6 +115,18 @@ pub enum PersonCommand {
         /// Where.
         identity: Identity,
     },
+    /// Let whoever brings the code be recognised as them.
+    OfferPairing {
+        /// The code's digest, and what it is good for.
+        offer: Offer,
+    },
+    /// Somebody brought a code.
+    Pair {
+        /// Its digest.
+        digest: String,
+        /// Who brought it.
+        identity: Identity,
+    },
     /// Recognise them there no longer.
     Unlink {
         /// Where.
@@ -91,6 +152,16 @@ pub enum PersonEvent {
         /// A BCP-47 tag; whatever each client likes if it is empty.
         locale: String,
     },
+    /// A code was given out.
+    PairingOffered {
+        /// Its digest, and what it is good for.
+        offer: Offer,
+    },
+    /// A code is worth nothing any more: it was used.
+    PairingSpent {
+        /// Its digest.
+        digest: String,
+    },
     /// An identity was linked.
     IdentityLinked {
         /// Which.
@@ -103,19 +174,26 @@ pub enum PersonEvent {
     },
 }
 
-pub(crate) fn decide(state: Option<&Person>, command: PersonCommand) -> Result<Vec<PersonEvent>, Rejection> {
+pub(crate) fn decide(state: Option<&Person>, command: PersonCommand, now: Now) -> Result<Vec<PersonEvent>, Rejection> {
     match (state, command) {
         (None, PersonCommand::Enrol { person, name, locale, identity }) => {
             Ok(vec![PersonEvent::PersonEnrolled { person, name, locale }, PersonEvent::IdentityLinked { identity }])
         }
         (Some(_), PersonCommand::Enrol { .. }) => Ok(vec![]),
-        (None, PersonCommand::ChooseLocale { .. } | PersonCommand::Link { .. } | PersonCommand::Unlink { .. }) => {
-            Err(Rejection::NotFound { what: "person" })
-        }
         (Some(person), PersonCommand::ChooseLocale { locale }) => Ok(match person.locale == locale {
             true => vec![],
             false => vec![PersonEvent::LocaleChosen { locale }],
         }),
+        (
+            None,
+            PersonCommand::ChooseLocale { .. }
+            | PersonCommand::Link { .. }
+            | PersonCommand::Unlink { .. }
+            | PersonCommand::OfferPairing { .. }
+            | PersonCommand::Pair { .. },
+        ) => Err(Rejection::NotFound { what: "person" }),
+        (Some(_), PersonCommand::OfferPairing { offer }) => Ok(vec![PersonEvent::PairingOffered { offer }]),
+        (Some(person), PersonCommand::Pair { digest, identity }) => pair(person, digest, identity, now.at),
         (Some(person), PersonCommand::Link { identity }) => Ok(match person.identities.contains(&identity) {
             true => vec![],
             false => vec![PersonEvent::IdentityLinked { identity }],
@@ -127,12 +205,30 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand) -> Result<V
     }
 }
 
+/// A code is good once, on its channel, until it expires. Whoever guesses is told no more than that.
+fn pair(person: &Person, digest: String, identity: Identity, at: Timestamp) -> Result<Vec<PersonEvent>, Rejection> {
+    let fits =
+        |offer: &&Offer| offer.digest == digest && at < offer.expires_at && identity.channel() == Some(offer.channel);
+    if person.offers.iter().find(fits).is_none() {
+        return Err(Rejection::NotFound { what: "pairing code" });
+    }
+    let linked = (!person.identities.contains(&identity)).then_some(PersonEvent::IdentityLinked { identity });
+    Ok(std::iter::once(PersonEvent::PairingSpent { digest }).chain(linked).collect())
+}
+
 pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
     match (state.as_mut(), event) {
         (_, PersonEvent::PersonEnrolled { person, name, locale }) => {
-            *state = Some(Person { id: *person, name: name.clone(), locale: locale.clone(), identities: vec![] });
+            let (name, locale) = (name.clone(), locale.clone());
+            *state = Some(Person { id: *person, name, locale, identities: vec![], offers: vec![] });
         }
         (Some(person), PersonEvent::LocaleChosen { locale }) => person.locale.clone_from(locale),
+        (Some(person), PersonEvent::PairingOffered { offer }) => {
+            person.offers.push(offer.clone());
+            let beyond = person.offers.len().saturating_sub(MAX_OFFERS);
+            person.offers.drain(..beyond);
+        }
+        (Some(person), PersonEvent::PairingSpent { digest }) => person.offers.retain(|offer| offer.digest != *digest),
         (Some(person), PersonEvent::IdentityLinked { identity }) => person.identities.push(identity.clone()),
         (Some(person), PersonEvent::IdentityUnlinked { identity }) => {
             person.identities.retain(|known| known != identity)
@@ -141,7 +237,9 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
             None,
             PersonEvent::LocaleChosen { .. }
             | PersonEvent::IdentityLinked { .. }
-            | PersonEvent::IdentityUnlinked { .. },
+            | PersonEvent::IdentityUnlinked { .. }
+            | PersonEvent::PairingOffered { .. }
+            | PersonEvent::PairingSpent { .. },
         ) => {}
     }
 }
@@ -150,9 +248,60 @@ pub(crate) fn react(_: &Person, event: &PersonEvent) -> Vec<Effect> {
     match event {
         PersonEvent::PersonEnrolled { .. }
         | PersonEvent::LocaleChosen { .. }
+        | PersonEvent::PairingOffered { .. }
+        | PersonEvent::PairingSpent { .. }
         | PersonEvent::IdentityLinked { .. }
-        | PersonEvent::IdentityUnlinked { .. } => {
-            vec![]
+        | PersonEvent::IdentityUnlinked { .. } => vec![],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Mint;
+
+    fn paired(brings: &str, identity: Identity, at: i64) -> (Option<Person>, Result<Vec<PersonEvent>, Rejection>) {
+        let now = |millis| Now { at: Timestamp::from_millis(millis), entropy: 1 };
+        let person: PersonId = Mint::new(Timestamp::from_millis(1), 7).id();
+        let enrol = PersonCommand::Enrol {
+            person,
+            name: "Ada".into(),
+            locale: "en".into(),
+            identity: Identity::OsUser { uid: 1 },
+        };
+        let expires_at = Timestamp::from_millis(1_000);
+        let offer = Offer { digest: "d".into(), channel: Channel::Telegram, expires_at };
+        let mut state = None;
+        for command in [enrol, PersonCommand::OfferPairing { offer }] {
+            for event in decide(state.as_ref(), command, now(1)).expect("fine") {
+                evolve(&mut state, &event);
+            }
+        }
+        let pair = PersonCommand::Pair { digest: brings.into(), identity };
+        let decided = decide(state.as_ref(), pair, now(at));
+        for event in decided.iter().flatten() {
+            evolve(&mut state, event);
+        }
+        (state, decided)
+    }
+
+    #[test]
+    fn a_code_links_once() {
+        let telegram = Identity::Telegram { user: 5 };
+        let (state, decided) = paired("d", telegram.clone(), 999);
+        assert_eq!(decided.expect("linked").len(), 2);
+        let person = state.expect("a person");
+        assert!(person.identities.contains(&telegram) && person.offers.is_empty());
+    }
+
+    #[test]
+    fn another_code_another_channel_or_a_late_one_links_nobody() {
+        let telegram = Identity::Telegram { user: 5 };
+        let feishu = Identity::Feishu { open_id: "o".into() };
+        for (brings, identity, at) in [("x", telegram.clone(), 1), ("d", feishu, 1), ("d", telegram, 1_000)] {
+            let (state, decided) = paired(brings, identity, at);
+            assert_eq!(decided, Err(Rejection::NotFound { what: "pairing code" }));
+            assert_eq!(state.expect("a person").offers.len(), 1, "the code is still good for who has it");
         }
     }
 }

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{Approval, Settlement};
 use crate::conversation::ConversationEvent;
+use crate::delivery::Delivery;
 use crate::event::Event;
 use crate::execution::{Activity, Execution, Role};
 use crate::ids::{
     ApprovalId, ConversationId, DecisionId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId, TurnId,
 };
+use crate::person::{Offer, PersonEvent};
 use crate::reply::Reply;
 use crate::route::RouteDecision;
 use crate::state::State;
@@ -38,6 +40,8 @@ pub enum Row {
     Delivery(DeliveryRow),
     /// A person addressed a task.
     Addressed(Addressed),
+    /// Of the names by which things are found.
+    Name(NameRow),
 }
 
 /// A task in a list.
@@ -180,13 +184,33 @@ pub struct DeliveryRow {
     /// To which conversation.
     pub conversation: ConversationId,
     /// About which task.
-    pub task: TaskId,
+    pub task: Option<TaskId>,
     /// What it says.
     pub text: String,
-    /// `pending`, or how it ended.
+    /// `pending`, `sending`, or how it ended.
     pub state: String,
+    /// The platform's name of the message that it became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// When it last changed.
     pub at: Timestamp,
+}
+
+/// A name by which something is found: a person by an identity or a code, a delivery by its message on a platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameRow {
+    /// The name: what it is a name of comes first in it.
+    pub name: String,
+    /// The id of what it names; none if it names nothing any more.
+    pub of: Option<String>,
+}
+
+impl NameRow {
+    /// The name of a message of a conversation, as its platform calls it.
+    #[must_use]
+    pub fn of_message(conversation: ConversationId, message: &str) -> String {
+        format!("message:{conversation}:{message}")
+    }
 }
 
 impl InputRow {
@@ -218,7 +242,20 @@ pub fn rows(stream: StreamId, before: &State, after: &State, event: &Event, at: 
             agent: project.default_agent.clone(),
         })],
         (Event::Conversation(event), _) => conversation_rows(stream, before, event, at),
+        (Event::Person(event), State::Person(Some(person))) => person_names(person.id, event),
         (Event::Person(_) | Event::Workspace(_) | Event::Task(_) | Event::Project(_), _) => vec![],
+    }
+}
+
+fn person_names(person: PersonId, event: &PersonEvent) -> Vec<Row> {
+    let named =
+        |name: String, of: Option<PersonId>| vec![Row::Name(NameRow { name, of: of.map(|person| person.to_string()) })];
+    match event {
+        PersonEvent::IdentityLinked { identity } => named(identity.name(), Some(person)),
+        PersonEvent::IdentityUnlinked { identity } => named(identity.name(), None),
+        PersonEvent::PairingOffered { offer } => named(Offer::name(&offer.digest), Some(person)),
+        PersonEvent::PairingSpent { digest } => named(Offer::name(digest), None),
+        PersonEvent::PersonEnrolled { .. } | PersonEvent::LocaleChosen { .. } => vec![],
     }
 }
 
@@ -328,29 +365,42 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
             let addressed = correction.task().map(|task| Row::Addressed(Addressed { person, task, at }));
             [Row::Input(Box::new(input))].into_iter().chain(addressed).collect()
         }
-        ConversationEvent::DeliveryQueued { delivery } => vec![Row::Delivery(DeliveryRow {
-            id: delivery.id,
-            conversation,
-            task: delivery.task,
-            text: delivery.text.clone(),
-            state: "pending".into(),
-            at,
-        })],
-        ConversationEvent::DeliverySettled { delivery, outcome } => before
-            .conversation()
-            .and_then(|state| state.outbound.iter().find(|known| known.id == *delivery))
-            .map(|known| {
-                Row::Delivery(DeliveryRow {
-                    id: known.id,
-                    conversation,
-                    task: known.task,
-                    text: known.text.clone(),
-                    state: outcome.word().into(),
-                    at,
-                })
-            })
-            .into_iter()
-            .collect(),
+        ConversationEvent::DeliveryQueued { delivery } => {
+            vec![Row::Delivery(delivery_row(conversation, delivery, "pending", at))]
+        }
+        ConversationEvent::DeliveryPostponed { delivery } => {
+            let known =
+                before.conversation().and_then(|state| state.outbound.iter().find(|known| known.id == *delivery));
+            known.map(|known| Row::Delivery(delivery_row(conversation, known, "pending", at))).into_iter().collect()
+        }
+        ConversationEvent::DeliveryAttempted { delivery } => {
+            let known =
+                before.conversation().and_then(|state| state.outbound.iter().find(|known| known.id == *delivery));
+            known.map(|known| Row::Delivery(delivery_row(conversation, known, "sending", at))).into_iter().collect()
+        }
+        ConversationEvent::DeliverySettled { delivery, outcome, message } => {
+            let known =
+                before.conversation().and_then(|state| state.outbound.iter().find(|known| known.id == *delivery));
+            let Some(known) = known else { return vec![] };
+            let row = DeliveryRow { message: message.clone(), ..delivery_row(conversation, known, outcome.word(), at) };
+            let name = message.as_ref().map(|message| NameRow {
+                name: NameRow::of_message(conversation, message),
+                of: Some(known.id.to_string()),
+            });
+            std::iter::once(Row::Delivery(row)).chain(name.map(Row::Name)).collect()
+        }
         ConversationEvent::ConversationOpened { .. } | ConversationEvent::FocusMoved { .. } => vec![],
+    }
+}
+
+fn delivery_row(conversation: ConversationId, delivery: &Delivery, state: &str, at: Timestamp) -> DeliveryRow {
+    DeliveryRow {
+        id: delivery.id,
+        conversation,
+        task: delivery.task,
+        text: delivery.text.clone(),
+        state: state.to_owned(),
+        message: None,
+        at,
     }
 }

@@ -55,7 +55,14 @@ fn people_and_settings(world: &mut World) {
     send(world, PersonCommand::ChooseLocale { locale: "zh-CN".into() });
     let telegram = Identity::Telegram { user: 7 };
     send(world, PersonCommand::Link { identity: telegram.clone() });
-    send(world, PersonCommand::Unlink { identity: telegram });
+    send(world, PersonCommand::Unlink { identity: telegram.clone() });
+    let offer = throughline_model::person::Offer {
+        digest: "5e88".into(),
+        channel: Channel::Telegram,
+        expires_at: Timestamp::from_millis(i64::MAX),
+    };
+    send(world, PersonCommand::OfferPairing { offer });
+    send(world, PersonCommand::Pair { digest: "5e88".into(), identity: telegram });
     let project = world.project;
     let set = ProjectCommand::SetDefaultAgent { agent: "codex".into() };
     world.send(StreamId::Project(project), Command::Project(set)).expect("set");
@@ -95,7 +102,15 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     let settle = throughline_model::conversation::ConversationCommand::SettleDelivery {
         delivery,
         outcome: DeliveryOutcome::Sent,
+        message: Some("42:7".into()),
     };
+    let attempt = throughline_model::conversation::ConversationCommand::AttemptDelivery { delivery };
+    let postpone = throughline_model::conversation::ConversationCommand::PostponeDelivery { delivery };
+    for command in [attempt, postpone] {
+        world
+            .send(StreamId::Conversation(phone), throughline_model::command::Command::Conversation(command))
+            .expect("taken");
+    }
     world
         .send(StreamId::Conversation(phone), throughline_model::command::Command::Conversation(settle))
         .expect("settled");
@@ -247,6 +262,9 @@ const EVENTS: &[&str] = &[
     "person_enrolled",
     "identity_linked",
     "identity_unlinked",
+    "pairing_offered",
+    "pairing_spent",
+    "locale_chosen",
     "project_added",
     "default_agent_set",
     "project_note_pinned",
@@ -256,6 +274,8 @@ const EVENTS: &[&str] = &[
     "input_corrected",
     "focus_moved",
     "delivery_queued",
+    "delivery_attempted",
+    "delivery_postponed",
     "delivery_settled",
     "lease_granted",
     "lease_awaited",

@@ -311,7 +311,8 @@ fn check_deliveries(world: &World) {
             Event::Conversation(ConversationEvent::DeliveryQueued { delivery }),
         ) = (stream, event)
         {
-            assert!(world.task(delivery.task).conversations.contains(conversation));
+            let task = delivery.task.expect("what a task pushes is about it");
+            assert!(world.task(task).conversations.contains(conversation));
         }
     }
 }

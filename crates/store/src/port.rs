@@ -12,7 +12,9 @@ use std::sync::Arc;
 use throughline_model::content::BlobRef;
 use throughline_model::effect::Effect;
 use throughline_model::event::{Event, Recorded, Seq};
-use throughline_model::ids::{ApprovalId, DecisionId, InputId, ItemId, PersonId, ProjectId, RuntimeSessionId, TaskId};
+use throughline_model::ids::{
+    ApprovalId, DecisionId, DeliveryId, InputId, ItemId, PersonId, ProjectId, RuntimeSessionId, TaskId,
+};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
@@ -251,6 +253,10 @@ pub enum Ask {
         /// How many at most.
         limit: usize,
     },
+    /// One delivery, whatever became of it.
+    Delivery(DeliveryId),
+    /// What this is the name of.
+    Name(String),
     /// The newest sequence number.
     Head,
     /// What this store is called: a new one for every new database, so that a cursor of another is refused.
@@ -283,10 +289,12 @@ pub enum Answer {
     Inbox(Option<InboxEntry>),
     /// To `Mark`; none if nothing of that spool was consumed.
     Mark(Option<Mark>),
-    /// To `Deliveries`.
+    /// To `Deliveries` and `Delivery`.
     Deliveries(Vec<DeliveryRow>),
     /// To `Mentions`.
     Events(Vec<Recorded>),
+    /// To `Name`; none if it names nothing.
+    Name(Option<String>),
     /// To `Head`.
     Head(Seq),
     /// To `Incarnation`.

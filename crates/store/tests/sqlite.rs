@@ -252,12 +252,17 @@ async fn a_batch_that_cannot_be_written_fails_alone() {
 const NEXT: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
+    MIGRATIONS[2],
     Migration {
         sql: "CREATE TABLE extras (id INTEGER PRIMARY KEY, note TEXT) STRICT; INSERT INTO extras VALUES (1, 'new')",
     },
 ];
-const BROKEN: &[Migration] =
-    &[MIGRATIONS[0], MIGRATIONS[1], Migration { sql: "CREATE TABLE extras (id); INSERT INTO nowhere VALUES (1)" }];
+const BROKEN: &[Migration] = &[
+    MIGRATIONS[0],
+    MIGRATIONS[1],
+    MIGRATIONS[2],
+    Migration { sql: "CREATE TABLE extras (id); INSERT INTO nowhere VALUES (1)" },
+];
 
 fn backups(home: &TempDir) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(home.path().join("backups")) else { return vec![] };
@@ -279,9 +284,9 @@ async fn a_database_is_copied_aside_before_it_is_migrated() {
     let copies = backups(&home);
     assert_eq!(copies.len(), 1);
     let file = copies[0].file_name().and_then(|name| name.to_str()).expect("a name");
-    assert!(file.starts_with("throughline-v2-") && file.ends_with("Z.db"), "{file}");
+    assert!(file.starts_with("throughline-v3-") && file.ends_with("Z.db"), "{file}");
     let error = refusal(&OpenOptions::new(home.path()));
-    assert!(matches!(error, StoreError::Newer { found: 3, known: 2 }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 4, known: 3 }), "{error:?}");
     // The hint says to restore the copy: that must work.
     fs::copy(&copies[0], database(&home)).expect("restored");
     assert_eq!(head(&open(&home)).await, 3);
@@ -396,7 +401,13 @@ async fn snapshots_of_other_formats_are_replayed_over_or_refused() {
     let (home, mut make) = (home(), Fixture::new(10));
     let person = make.id();
     let stream = StreamId::Person(person);
-    let state = State::Person(Some(Person { id: person, name: "Ada".into(), locale: "en".into(), identities: vec![] }));
+    let state = State::Person(Some(Person {
+        id: person,
+        name: "Ada".into(),
+        locale: "en".into(),
+        identities: vec![],
+        offers: vec![],
+    }));
     let append = Append { stream, expected: 0, events: vec![make.enrolled("Ada")], snapshot: Some(Arc::new(state)) };
     let store = open(&home);
     store.commit(Batch { appends: vec![append], ..Batch::default() }).await.expect("a snapshot");

@@ -38,6 +38,7 @@ const ABILITIES: Abilities = Abilities {
     formatting: Formatting::Rich,
     max_length: 4096,
     unit: Unit::Utf16,
+    knows_deliveries: false,
     max_file_bytes: 20 << 20,
 };
 

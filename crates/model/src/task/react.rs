@@ -47,7 +47,11 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::RuntimeSessionLost { session, .. }
         | TaskEvent::RuntimeSessionClosed { session, .. } => stop_process(before, after, *session),
         TaskEvent::ApprovalRequested { approval } => asked(after, approval, at),
-        TaskEvent::ApprovalSettled { approval, settlement } => settled(before, after, *approval, settlement),
+        TaskEvent::ApprovalSettled { approval, settlement } => {
+            let mut effects = settled(before, after, *approval, settlement);
+            effects.extend(decided(before, after, *approval, settlement, at));
+            effects
+        }
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model, at),
         TaskEvent::RuntimeSessionChanged { session, change: SettingChange::ModeSetBack { to, .. } } => {
             set_mode(after, *session, to, at)
@@ -221,13 +225,27 @@ fn park_later(task: &Task, ended: TurnId, at: Timestamp) -> Option<Effect> {
 
 /// Tells every conversation that takes part in the task, and no other (P8).
 fn deliver(task: &Task, push: PushReason, about: uuid::Uuid, at: Timestamp) -> Vec<Effect> {
-    let text = present::glance(Locale::En, task);
+    let approval = task.approvals.pending.iter().map(|known| known.approval.id).find(|id| id.uuid() == about);
+    push_out(task, push, about, approval, present::glance(Locale::En, task), at)
+}
+
+fn push_out(
+    task: &Task,
+    push: PushReason,
+    about: uuid::Uuid,
+    approval: Option<ApprovalId>,
+    text: String,
+    at: Timestamp,
+) -> Vec<Effect> {
     let message = |conversation: &ConversationId| Delivery {
         id: DeliveryId::derive(conversation.uuid(), &format!("{about}:{push:?}")),
-        task: task.id,
+        task: Some(task.id),
+        approval,
+        answers: None,
         push,
         text: text.clone(),
         expires_at: at.after(DELIVERY_TTL),
+        attempted: false,
     };
     task.conversations
         .iter()
@@ -236,6 +254,13 @@ fn deliver(task: &Task, push: PushReason, about: uuid::Uuid, at: Timestamp) -> V
             command: Box::new(Command::Conversation(ConversationCommand::Deliver { delivery: message(conversation) })),
         })
         .collect()
+}
+
+/// Every place that asked says how it ended.
+fn decided(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Settlement, at: Timestamp) -> Vec<Effect> {
+    let Some(known) = before.and_then(|before| before.approvals.pending(id)) else { return vec![] };
+    let text = format!("{}: {}", settlement.word(), known.approval.ask.title);
+    push_out(after, PushReason::Decided, id.uuid(), Some(id), text, at)
 }
 
 fn stop_process(before: Option<&Task>, after: &Task, session: RuntimeSessionId) -> Vec<Effect> {

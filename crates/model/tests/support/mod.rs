@@ -69,8 +69,13 @@ impl World {
     }
 
     pub fn open(&mut self, conversation: ConversationId, channel: Channel) {
-        let open =
-            ConversationCommand::Open { conversation, channel, person: self.person, project: Some(self.project) };
+        let open = ConversationCommand::Open {
+            conversation,
+            channel,
+            person: self.person,
+            project: Some(self.project),
+            address: None,
+        };
         self.send(StreamId::Conversation(conversation), Command::Conversation(open)).expect("a conversation");
     }
 

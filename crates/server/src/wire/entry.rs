@@ -297,6 +297,8 @@ fn name(event: &Event) -> &'static str {
     match event {
         Event::Person(PersonEvent::PersonEnrolled { .. }) => "person_enrolled",
         Event::Person(PersonEvent::LocaleChosen { .. }) => "locale_chosen",
+        Event::Person(PersonEvent::PairingOffered { .. }) => "pairing_offered",
+        Event::Person(PersonEvent::PairingSpent { .. }) => "pairing_spent",
         Event::Person(PersonEvent::IdentityLinked { .. }) => "identity_linked",
         Event::Person(PersonEvent::IdentityUnlinked { .. }) => "identity_unlinked",
         Event::Project(ProjectEvent::ProjectAdded { .. }) => "project_added",
@@ -308,6 +310,8 @@ fn name(event: &Event) -> &'static str {
         Event::Conversation(ConversationEvent::InputCorrected(_)) => "input_corrected",
         Event::Conversation(ConversationEvent::FocusMoved { .. }) => "focus_moved",
         Event::Conversation(ConversationEvent::DeliveryQueued { .. }) => "delivery_queued",
+        Event::Conversation(ConversationEvent::DeliveryAttempted { .. }) => "delivery_attempted",
+        Event::Conversation(ConversationEvent::DeliveryPostponed { .. }) => "delivery_postponed",
         Event::Conversation(ConversationEvent::DeliverySettled { .. }) => "delivery_settled",
         Event::Workspace(WorkspaceEvent::LeaseGranted { .. }) => "lease_granted",
         Event::Workspace(WorkspaceEvent::LeaseAwaited { .. }) => "lease_awaited",

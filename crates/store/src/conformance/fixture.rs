@@ -152,7 +152,15 @@ impl Fixture {
     /// A message on its way out.
     pub fn delivery(&mut self, at: Timestamp) -> DeliveryRow {
         let id: DeliveryId = self.id();
-        DeliveryRow { id, conversation: self.id(), task: self.id(), text: "done".into(), state: "pending".into(), at }
+        DeliveryRow {
+            id,
+            conversation: self.id(),
+            task: Some(self.id()),
+            text: "done".into(),
+            state: "pending".into(),
+            message: None,
+            at,
+        }
     }
 
     /// Work for a process.

@@ -3,7 +3,7 @@
 use throughline_model::execution::Activity;
 use throughline_model::ids::{PersonId, TaskId, TurnId};
 use throughline_model::task::Lifecycle;
-use throughline_model::view::{Addressed, InputMoved, Row, TaskRow};
+use throughline_model::view::{Addressed, InputMoved, NameRow, Row, TaskRow};
 
 use super::Site;
 use super::fixture::{Fixture, at};
@@ -204,4 +204,19 @@ pub(super) async fn projects_and_deliveries_are_listed(site: &dyn Site) {
     write(&*store, vec![Row::Delivery(first.clone())]).await;
     let newest = store.ask(Ask::Deliveries(2)).await.expect("an answer");
     assert_eq!(newest, Answer::Deliveries(vec![first, third]), "by the last change");
+}
+
+pub(super) async fn a_name_is_found_until_it_is_taken_back(site: &dyn Site) {
+    let (store, mut make) = (site.open().await, Fixture::new(27));
+    let named = |name: &str, of: Option<&str>| Row::Name(NameRow { name: name.into(), of: of.map(str::to_owned) });
+    let found = async |name: &str| store.ask(Ask::Name(name.into())).await.expect("an answer");
+    write(&*store, vec![named("a", Some("1")), named("b", Some("2"))]).await;
+    assert_eq!(found("a").await, Answer::Name(Some("1".into())));
+    write(&*store, vec![named("a", Some("3")), named("b", None)]).await;
+    assert_eq!(found("a").await, Answer::Name(Some("3".into())), "the newest counts");
+    assert_eq!(found("b").await, Answer::Name(None));
+    let delivery = make.delivery(at(1));
+    write(&*store, vec![Row::Delivery(delivery.clone())]).await;
+    assert_eq!(store.ask(Ask::Delivery(delivery.id)).await.expect("an answer"), Answer::Deliveries(vec![delivery]));
+    assert_eq!(store.ask(Ask::Delivery(make.id())).await.expect("an answer"), Answer::Deliveries(vec![]));
 }

@@ -8,7 +8,7 @@ use throughline_model::item::ToolStatus;
 use throughline_model::person::Person;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
-use throughline_model::view::Row;
+use throughline_model::view::{NameRow, Row};
 use tokio::task::JoinSet;
 
 use super::Site;
@@ -96,6 +96,7 @@ pub(super) async fn a_refused_batch_changes_nothing(site: &dyn Site) {
             Row::Input(Box::new(input.clone())),
             Row::Approval(Box::new(approval)),
             Row::Delivery(delivery),
+            Row::Name(NameRow { name: "n".into(), of: Some("o".into()) }),
         ],
         effects: vec![make.prompt()],
         inbox: Some(InboxEntry { key: "k".into(), digest: "d".into(), input: input.id }),
@@ -116,6 +117,7 @@ pub(super) async fn a_refused_batch_changes_nothing(site: &dyn Site) {
         (Ask::PendingApprovals, Answer::Approvals(vec![])),
         (Ask::Deliveries(9), Answer::Deliveries(vec![])),
         (Ask::Inbox("k".into()), Answer::Inbox(None)),
+        (Ask::Name("n".into()), Answer::Name(None)),
         (Ask::Mark(session, 1), Answer::Mark(None)),
     ] {
         assert_eq!(store.ask(ask).await.expect("an answer"), nothing);
@@ -261,7 +263,13 @@ pub(super) async fn a_stream_loads_as_a_snapshot_and_a_tail(site: &dyn Site) {
     let empty = store.load(stream).await.expect("nothing yet");
     assert_eq!((empty.state, empty.version, empty.tail), (State::Person(None), 0, vec![]));
     let state = |name: &str| {
-        State::Person(Some(Person { id: person, name: name.into(), locale: "en".into(), identities: vec![] }))
+        State::Person(Some(Person {
+            id: person,
+            name: name.into(),
+            locale: "en".into(),
+            identities: vec![],
+            offers: vec![],
+        }))
     };
     let mut commit = async |expected, count: u64, snapshot: Option<State>| {
         let events = (0..count).map(|_| make.enrolled("Ada")).collect();

@@ -63,6 +63,7 @@ cases! {
     lists::approvals_are_pending_until_settled,
     lists::what_a_person_addressed_lately_is_listed,
     lists::projects_and_deliveries_are_listed,
+    lists::a_name_is_found_until_it_is_taken_back,
     work::the_same_message_again_names_the_earlier_one,
     work::one_of_many_equal_messages_gets_in,
     work::effects_wait_in_order_until_settled,

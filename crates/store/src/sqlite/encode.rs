@@ -76,6 +76,7 @@ pub(super) enum EncodedRow {
     Approval { id: Key, state: String, asked_at: i64, data: String },
     Delivery { id: Key, at: i64, data: String },
     Addressed { person: Key, task: Key, at: i64 },
+    Name { name: String, of: Option<String> },
 }
 
 #[derive(Debug)]
@@ -164,6 +165,7 @@ fn row(row: &Row) -> Result<EncodedRow, StoreError> {
             task: addressed.task.uuid().into_bytes(),
             at: addressed.at.millis(),
         },
+        Row::Name(name) => EncodedRow::Name { name: name.name.clone(), of: name.of.clone() },
     })
 }
 

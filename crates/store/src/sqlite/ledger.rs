@@ -48,6 +48,8 @@ struct Lists<'c> {
     approval: Statement<'c>,
     delivery: Statement<'c>,
     addressed: Statement<'c>,
+    name: Statement<'c>,
+    unname: Statement<'c>,
 }
 
 /// Statements of what came in and what is to be done.
@@ -231,6 +233,10 @@ impl<'c> Lists<'c> {
                 "INSERT INTO addressed (person, task, at) VALUES (?1, ?2, ?3) \
                  ON CONFLICT (person, task) DO UPDATE SET at = excluded.at",
             )?,
+            name: connection.prepare(
+                "INSERT INTO names (name, of) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET of = excluded.of",
+            )?,
+            unname: connection.prepare("DELETE FROM names WHERE name = ?1")?,
         })
     }
 
@@ -247,6 +253,8 @@ impl<'c> Lists<'c> {
             }
             EncodedRow::Delivery { id, at, data } => self.delivery.execute(params![id, at, data])?,
             EncodedRow::Addressed { person, task, at } => self.addressed.execute(params![person, task, at])?,
+            EncodedRow::Name { name, of: Some(of) } => self.name.execute(params![name, of])?,
+            EncodedRow::Name { name, of: None } => self.unname.execute(params![name])?,
         };
         Ok(())
     }

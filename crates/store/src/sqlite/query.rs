@@ -222,6 +222,15 @@ pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreE
             [limit],
         )?),
         Ask::Mentions { text, limit } => Answer::Events(mentions(connection, &text, limit)?),
+        Ask::Delivery(id) => {
+            Answer::Deliveries(decoded(connection, "SELECT data FROM outbox WHERE id = ?1", [id.uuid().into_bytes()])?)
+        }
+        Ask::Name(name) => Answer::Name(
+            connection
+                .prepare_cached("SELECT of FROM names WHERE name = ?1")?
+                .query_row([name], |row| row.get(0))
+                .optional()?,
+        ),
         Ask::Head => Answer::Head(Seq(connection
             .prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?
             .query_row([], |row| row.get(0))?)),

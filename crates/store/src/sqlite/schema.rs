@@ -25,8 +25,11 @@ pub struct Migration {
 }
 
 /// All steps so far. The schema's version is how many were taken.
-pub const MIGRATIONS: &[Migration] =
-    &[Migration { sql: include_str!("v1.sql") }, Migration { sql: include_str!("v2.sql") }];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("v1.sql") },
+    Migration { sql: include_str!("v2.sql") },
+    Migration { sql: include_str!("v3.sql") },
+];
 
 /// What a file is, before anything is done to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
