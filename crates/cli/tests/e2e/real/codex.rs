@@ -2,8 +2,14 @@
 
 use super::{Agent, Settings};
 
-const CODEX: Agent =
-    Agent { name: "codex", program: "codex-acp", settings, denied_turn: "cancelled", limited_code: "usage_limit" };
+const CODEX: Agent = Agent {
+    name: "codex",
+    program: "codex-acp",
+    settings,
+    denied_turn: "cancelled",
+    limited_code: "usage_limit",
+    other_model: Some(("gpt-5.6-luna", "gpt-5.6-luna")),
+};
 
 fn settings(model: &str) -> Settings {
     let config = format!(
@@ -57,4 +63,8 @@ stories!(CODEX =>
     a_session_is_loaded_without_doubling,
     a_failing_model_fails_the_turn,
     a_limiting_model_limits_the_turn,
+    another_model_stays_in_the_session_and_after_a_load,
+    a_fork_knows_what_was_said_and_leaves_the_task_alone,
+    a_projects_tool_server_is_asked_for_its_tools,
+    a_reviewer_cannot_write,
 );

@@ -2,8 +2,14 @@
 
 use super::{Agent, Settings};
 
-const COPILOT: Agent =
-    Agent { name: "copilot", program: "copilot", settings, denied_turn: "completed", limited_code: "usage_limit" };
+const COPILOT: Agent = Agent {
+    name: "copilot",
+    program: "copilot",
+    settings,
+    denied_turn: "completed",
+    limited_code: "usage_limit",
+    other_model: None,
+};
 
 fn settings(model: &str) -> Settings {
     let env = vec![

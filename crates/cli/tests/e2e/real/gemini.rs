@@ -5,8 +5,14 @@
 use super::{Agent, Settings};
 use serde_json::json;
 
-const GEMINI: Agent =
-    Agent { name: "gemini", program: "gemini", settings, denied_turn: "completed", limited_code: "usage_limit" };
+const GEMINI: Agent = Agent {
+    name: "gemini",
+    program: "gemini",
+    settings,
+    denied_turn: "completed",
+    limited_code: "usage_limit",
+    other_model: None,
+};
 
 fn settings(model: &str) -> Settings {
     let settings = json!({

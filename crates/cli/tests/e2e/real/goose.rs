@@ -2,8 +2,14 @@
 
 use super::{Agent, Settings};
 
-const GOOSE: Agent =
-    Agent { name: "goose", program: "goose", settings, denied_turn: "completed", limited_code: "usage_limit" };
+const GOOSE: Agent = Agent {
+    name: "goose",
+    program: "goose",
+    settings,
+    denied_turn: "completed",
+    limited_code: "usage_limit",
+    other_model: Some(("fake-b", "fake-b")),
+};
 
 fn settings(model: &str) -> Settings {
     let env = vec![
@@ -31,4 +37,7 @@ stories!(GOOSE =>
     a_session_is_loaded_without_doubling,
     a_failing_model_fails_the_turn,
     a_limiting_model_limits_the_turn,
+    another_model_stays_in_the_session_and_after_a_load,
+    a_fork_knows_what_was_said_and_leaves_the_task_alone,
+    a_projects_tool_server_is_asked_for_its_tools,
 );

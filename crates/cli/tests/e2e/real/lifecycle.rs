@@ -11,10 +11,10 @@ use super::{Agent, Real, TASK, processes};
 use crate::support::{PATIENCE, kill_and_wait};
 
 /// The first message of every story, to be recalled later.
-const FIRST: &str = "SAY first answer";
+pub(super) const FIRST: &str = "SAY first answer";
 
 /// A first turn: it was answered, and asked of the model once.
-fn begin(agent: &Agent) -> Option<Real> {
+pub(super) fn begin(agent: &Agent) -> Option<Real> {
     let real = Real::new(agent)?;
     let said = real.say(FIRST);
     assert!(said.contains("first answer"), "{said}{}", real.state());

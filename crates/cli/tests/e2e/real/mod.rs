@@ -9,14 +9,21 @@ macro_rules! stories {
     ($agent:expr => $($story:ident),* $(,)?) => {$(
         #[test]
         fn $story() {
-            crate::real::lifecycle::$story(&$agent);
+            crate::real::stories::$story(&$agent);
         }
     )*};
 }
 
+mod changes;
 mod imported;
 mod lifecycle;
 mod processes;
+
+/// All that can be told of an agent.
+mod stories {
+    pub use super::changes::*;
+    pub use super::lifecycle::*;
+}
 
 mod claude;
 mod codex;
@@ -48,6 +55,8 @@ pub struct Agent {
     pub denied_turn: &'static str,
     /// The code of a turn that the model refused with status 429.
     pub limited_code: &'static str,
+    /// Another of its models, and how the model server sees that name; none if it has no way to switch.
+    pub other_model: Option<(&'static str, &'static str)>,
 }
 
 /// What an agent needs before it is started.
@@ -83,6 +92,11 @@ pub struct Real {
 impl Real {
     /// None if the agent is not installed and nobody insists.
     pub fn new(agent: &Agent) -> Option<Self> {
+        Self::with_settings(agent, "")
+    }
+
+    /// With more lines in `config.toml`.
+    pub fn with_settings(agent: &Agent, more: &str) -> Option<Self> {
         let bin = installed(agent)?;
         let model = ScriptedModel::start();
         let world = World::bare();
@@ -102,7 +116,7 @@ impl Real {
         ];
         env.extend(settings.env);
         std::fs::create_dir_all(&world.home).expect("a home");
-        std::fs::write(world.home.join("config.toml"), config(agent, &env)).expect("settings");
+        std::fs::write(world.home.join("config.toml"), config(agent, &env) + more).expect("settings");
         world.ok(&["project", "add", "."]);
         Some(Self { world, model })
     }
