@@ -6,8 +6,15 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const TL = resolve(process.env.TL ?? join(process.env.CARGO_TARGET_DIR ?? "../target", "debug/tl"));
+/** A program of this workspace, as `cargo build` leaves it. */
+export const built = (name: string): string => resolve(process.env.CARGO_TARGET_DIR ?? "../target", "debug", name);
+const TL = process.env.TL ?? built("tl");
 const AGENT = resolve("e2e/agent.mjs");
+
+/** What a daemon is started with. */
+export type Surroundings = { config: string; env?: Record<string, string> };
+
+const SCRIPTED: Surroundings = { config: `[agents.scripted]\ncommand = ["node", ${JSON.stringify(AGENT)}]\n` };
 
 export class Daemon {
   readonly folder = mkdtempSync(join(tmpdir(), "tl-e2e-"));
@@ -18,15 +25,18 @@ export class Daemon {
   readonly #log = join(this.folder, "daemon.log");
   #process: ChildProcess | undefined;
 
-  private constructor(port: number) {
+  readonly #variables: Record<string, string>;
+
+  private constructor(port: number, { config, env }: Surroundings) {
     this.port = port;
+    this.#variables = env ?? {};
     mkdirSync(this.shop);
     mkdirSync(this.home, { mode: 0o700 });
-    writeFileSync(join(this.home, "config.toml"), `[agents.scripted]\ncommand = ["node", ${JSON.stringify(AGENT)}]\n`);
+    writeFileSync(join(this.home, "config.toml"), config);
   }
 
-  static async start(): Promise<Daemon> {
-    const daemon = new Daemon(await freePort());
+  static async start(surroundings = SCRIPTED): Promise<Daemon> {
+    const daemon = new Daemon(await freePort(), surroundings);
     await daemon.serve();
     return daemon;
   }
@@ -94,7 +104,7 @@ export class Daemon {
   }
 
   #env(): NodeJS.ProcessEnv {
-    return { ...process.env, THROUGHLINE_HOME: this.home, NO_COLOR: "1" };
+    return { ...process.env, ...this.#variables, THROUGHLINE_HOME: this.home, NO_COLOR: "1" };
   }
 }
 
@@ -124,11 +134,12 @@ export function shot(page: Page, name: string): Promise<Buffer> {
   return page.screenshot({ path: `artefacts/${name}.png` });
 }
 
-type Fixtures = { daemon: Daemon; errors: string[] };
+type Fixtures = { surroundings: Surroundings; daemon: Daemon; errors: string[] };
 
 export const test = base.extend<Fixtures>({
-  daemon: async ({}, use, testInfo) => {
-    const daemon = await Daemon.start();
+  surroundings: [SCRIPTED, { option: true }],
+  daemon: async ({ surroundings }, use, testInfo) => {
+    const daemon = await Daemon.start(surroundings);
     await use(daemon);
     if (testInfo.status !== testInfo.expectedStatus) await testInfo.attach("daemon.log", { body: daemon.log(), contentType: "text/plain" });
     await daemon.end();

@@ -41,7 +41,7 @@ test("a line of five million characters does not freeze the page", async ({ page
   await enter(page, daemon);
   const key = daemon.say(JSON.stringify([{ repeat: "x", times: 5_000_000 }]), "--agent", "scripted");
   await page.goto(`${daemon.url}/tasks/${key}`);
-  await expect(page.locator(".entry.result")).toContainText("Completed", { timeout: 30_000 });
+  await expect(page.locator(".entry.result")).toContainText("Completed");
   const longest = await page.evaluate(
     () =>
       new Promise<number>((done) => {
@@ -57,7 +57,9 @@ test("a line of five million characters does not freeze the page", async ({ page
         requestAnimationFrame(frame);
       }),
   );
-  expect(longest).toBeLessThan(500);
+  // A page that lays out the whole line stands still for much longer than any busy machine.
+  expect(longest).toBeLessThan(5_000);
+  expect(await page.locator(".entry.message").evaluate((entry) => entry.textContent?.length)).toBeLessThan(100_000);
   await page.locator(".entry.message .more").first().click();
   await expect(page.locator(".composer textarea")).toBeEditable();
   await page.locator(".composer textarea").fill("still here");

@@ -14,7 +14,7 @@ test("kill -9 in the middle of a stream: nothing is missing and nothing doubled"
   await shot(page, "lost");
   await daemon.serve();
   await expect(page.locator(".banner p")).toHaveCount(0);
-  await expect(page.locator(".entry.result")).toContainText("Completed", { timeout: 30_000 });
+  await expect(page.locator(".entry.result")).toContainText("Completed");
   const words = (await message.locator(".prose").innerText()).trim().split(/\s+/);
   expect(words).toEqual(Array.from({ length: 400 }, (_, n) => `w${n}`));
   await expect(message).toHaveCount(1);
@@ -35,7 +35,7 @@ test("a page that is opened without a daemon shows its shell, and fills itself w
   await page.reload();
   await expect(page.locator(".wordmark")).toBeVisible();
   await daemon.serve();
-  await expect(page.locator(".row")).toHaveCount(1, { timeout: 30_000 });
+  await expect(page.locator(".row")).toHaveCount(1);
 });
 
 test("a browser that is logged out is shown the way in, at once", async ({ page, daemon }) => {

@@ -143,7 +143,8 @@ fn web(place: Place, browser: Presence) -> Vec<Step> {
     if (place, browser) == (Place::Desk, Presence::Missing) {
         return vec![Step { title: "web", work: Work::Skip("npm or chromium is missing: apt install npm chromium") }];
     }
-    let build = Call::cargo(&["build", "--package", "throughline-cli"]).env("THROUGHLINE_WEB", "build");
+    let build = Call::cargo(&["build", "--package", "throughline-cli", "--package", "throughline-testkit"])
+        .env("THROUGHLINE_WEB", "build");
     let npm = |args: &[&str]| Work::Call(Call::program("npm", &[&["--prefix", "web"], args].concat()));
     vec![
         Step { title: "web packages", work: npm(&["ci", "--no-audit", "--no-fund"]) },
@@ -245,7 +246,7 @@ mod tests {
                 "cargo nextest run --workspace --profile ci",
                 "cargo test --workspace --doc",
                 "npm --prefix web ci --no-audit --no-fund",
-                r#"THROUGHLINE_WEB="build" cargo build --package throughline-cli"#,
+                r#"THROUGHLINE_WEB="build" cargo build --package throughline-cli --package throughline-testkit"#,
                 "npm --prefix web run types",
                 "npm --prefix web run check",
                 "npm --prefix web test",
