@@ -22,6 +22,11 @@ pub trait Channel: Send + Sync + 'static {
     /// Sends a message, or changes one that was sent.
     async fn send(&self, message: &Outbound) -> Result<Receipt, SendError>;
 
+    /// Sends a file. A platform that takes none says so.
+    async fn upload(&self, _: &Upload) -> Result<Receipt, SendError> {
+        Err(SendError::Dead("files cannot be sent there".into()))
+    }
+
     /// Tells the one who pressed a button what came of it. Platforms show it for a moment, or not at all.
     async fn acknowledge(&self, press: &Press, words: &str) -> Result<(), SendError>;
 
@@ -110,6 +115,23 @@ pub struct Outbound {
     pub answers: Option<MessageRef>,
     /// Whether it may ring.
     pub quiet: bool,
+}
+
+/// A file for one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upload {
+    /// Which delivery.
+    pub delivery: DeliveryId,
+    /// Where to.
+    pub place: Place,
+    /// The message that it answers.
+    pub answers: Option<MessageRef>,
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub mime: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// A button under a message.

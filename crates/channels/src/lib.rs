@@ -15,6 +15,11 @@ pub mod telegram;
 mod update;
 
 pub use channel::{
-    Abilities, Button, Channel, Channels, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit,
+    Abilities, Button, Channel, Channels, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
 };
 pub use update::{Inbox, NotTaken, Press, RemoteFile, Setting, Update, What};
+
+/// Whether two secrets are the same, without telling by its time how much of one was right.
+fn same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+}

@@ -91,6 +91,10 @@ impl Rich {
             rich = rich.then(inline(&rest[..fence.start]));
             rich = rich.and(Look::Block { language: fence.language.to_owned() }, fence.body);
             rest = &rest[fence.end..];
+            // What follows begins on a line of its own.
+            if !rest.trim().is_empty() {
+                rich = rich.and(Look::Plain, "\n");
+            }
         }
         rich.then(inline(rest))
     }
@@ -117,7 +121,7 @@ impl Rich {
                 }
             }
         }
-        pages.retain(|page| !page.is_empty());
+        pages.retain(|page| !page.letters().trim().is_empty());
         pages
     }
 }
@@ -230,6 +234,7 @@ mod tests {
                 (Look::Bold, "now"),
                 (Look::Plain, ":\n"),
                 (Look::Block { language: "rust".into() }, "fn a() {}"),
+                (Look::Plain, "\n"),
                 (Look::Plain, "done * 2"),
             ]
         );

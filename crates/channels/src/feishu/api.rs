@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use reqwest::Method;
+use reqwest::multipart::{Form, Part};
+use reqwest::{Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -13,6 +14,8 @@ use crate::channel::SendError;
 
 /// How long a call may take.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a file may take.
+const FILE_PATIENCE: Duration = Duration::from_secs(120);
 /// A token is not used in the last minutes of its life.
 const TOKEN_MARGIN: Duration = Duration::from_secs(300);
 /// How long to wait before calling again when nobody was there.
@@ -21,11 +24,12 @@ const ABSENT_SECS: u64 = 5;
 const REFUSED_SECS: u64 = 60;
 /// The platform no longer knows the token.
 const STALE_TOKEN: [i64; 4] = [99_991_661, 99_991_663, 99_991_664, 99_991_668];
-/// Too many calls.
-const TOO_FAST: [i64; 3] = [99_991_400, 230_020, 11_232];
+/// Too many calls, or the same message is on its way already.
+const TOO_FAST: [i64; 4] = [99_991_400, 230_020, 230_049, 11_232];
 
 pub(super) struct Api {
     http: reqwest::Client,
+    patience: Duration,
     domain: String,
     app_id: String,
     app_secret: String,
@@ -94,6 +98,7 @@ impl Api {
     pub(super) fn new(domain: &str, app_id: &str, app_secret: &str) -> Result<Self, reqwest::Error> {
         Ok(Api {
             http: crate::http::client(PATIENCE)?,
+            patience: PATIENCE,
             domain: domain.trim_end_matches('/').to_owned(),
             app_id: app_id.to_owned(),
             app_secret: app_secret.to_owned(),
@@ -101,40 +106,44 @@ impl Api {
         })
     }
 
-    /// Calls with the app's token; once more with a new one if the platform does not know it.
+    /// Waits as long as this for an answer, instead of as long as is usual.
+    pub(super) fn with_patience(self, patience: Duration) -> Self {
+        Api { patience, ..self }
+    }
+
+    /// Calls with the app's token.
     pub(super) async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value, ApiError> {
+        let request = || Ok(self.http.request(method.clone(), self.url(path)).timeout(self.patience).json(body));
+        read(self.admitted(request).await?).await
+    }
+
+    /// Puts a file on the platform. Answers with its key.
+    pub(super) async fn upload(&self, name: &str, mime: &str, bytes: &[u8]) -> Result<String, ApiError> {
+        let request = || {
+            let part = Part::bytes(bytes.to_vec()).file_name(name.to_owned()).mime_str(mime).map_err(unsent)?;
+            let form = Form::new().text("file_type", "stream").text("file_name", name.to_owned()).part("file", part);
+            Ok(self.http.post(self.url("/open-apis/im/v1/files")).timeout(FILE_PATIENCE).multipart(form))
+        };
+        let data = read(self.admitted(request).await?).await?;
+        let key = data.get("file_key").and_then(Value::as_str);
+        key.map(str::to_owned).ok_or_else(|| ApiError::Absent("the file has no key".into()))
+    }
+
+    /// Sends a request with the app's token; once more with a new one if the platform does not know it.
+    async fn admitted(&self, request: impl Fn() -> Result<RequestBuilder, ApiError>) -> Result<Response, ApiError> {
         let token = self.token().await?;
-        match self.try_call(&method, path, body, &token).await {
+        match sent(request()?.bearer_auth(&token)).await {
             Err(ApiError::Refused { code, .. }) if STALE_TOKEN.contains(&code) => {
                 self.token.lock().await.take_if(|known| known.value == token);
                 let token = self.token().await?;
-                self.try_call(&method, path, body, &token).await
+                sent(request()?.bearer_auth(&token)).await
             }
             other => other,
         }
     }
 
-    async fn try_call(&self, method: &Method, path: &str, body: &Value, token: &str) -> Result<Value, ApiError> {
-        let url = format!("{}{path}", self.domain);
-        let request = self.http.request(method.clone(), url).timeout(PATIENCE).bearer_auth(token).json(body);
-        let response = request.send().await.map_err(lost)?;
-        let status = response.status();
-        let reset = response.headers().get("x-ogw-ratelimit-reset").and_then(|value| value.to_str().ok()?.parse().ok());
-        let answer: Answer = match response.json().await {
-            Ok(answer) => answer,
-            Err(error) if status.is_success() => return Err(lost(error)),
-            Err(_) if status.is_server_error() => return Err(ApiError::Lost(status.to_string())),
-            Err(_) => Answer { code: i64::from(status.as_u16()), msg: status.to_string(), data: Value::Null },
-        };
-        let fast = TOO_FAST.contains(&answer.code) || status.as_u16() == 429;
-        match answer.code {
-            0 => Ok(answer.data),
-            _ if status.is_server_error() => Err(ApiError::Lost(answer.msg)),
-            code => {
-                let after_secs = fast.then(|| reset.unwrap_or(1));
-                Err(ApiError::Refused { code, message: answer.msg, after_secs })
-            }
-        }
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.domain)
     }
 
     async fn token(&self) -> Result<String, ApiError> {
@@ -148,7 +157,7 @@ impl Api {
         let response = self.http.post(url).timeout(PATIENCE).json(&body).send().await.map_err(unsent)?;
         let answer: TokenAnswer = response.json().await.map_err(unsent)?;
         if answer.code != 0 {
-            return Err(ApiError::NotLetIn(format!("{}: {}", answer.code, answer.msg)));
+            return Err(turned_away(answer.code, answer.msg));
         }
         let life = Duration::from_secs(answer.expire);
         let until = Instant::now() + life.saturating_sub(TOKEN_MARGIN).max(life / 2);
@@ -163,7 +172,7 @@ impl Api {
         let response = self.http.post(url).timeout(PATIENCE).json(&body).send().await.map_err(unsent)?;
         let answer: Answer = response.json().await.map_err(unsent)?;
         if answer.code != 0 {
-            return Err(ApiError::NotLetIn(format!("{}: {}", answer.code, answer.msg)));
+            return Err(turned_away(answer.code, answer.msg));
         }
         let url = answer.data.get("URL").and_then(Value::as_str).unwrap_or_default().to_owned();
         let secs = answer.data.pointer("/ClientConfig/PingInterval").and_then(Value::as_u64).unwrap_or(120);
@@ -172,13 +181,7 @@ impl Api {
 
     /// The bytes behind a path, at most so many.
     pub(super) async fn download(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SendError> {
-        let token = self.token().await?;
-        let url = format!("{}{path}", self.domain);
-        let request = self.http.get(url).timeout(PATIENCE).bearer_auth(token);
-        let mut response = request.send().await.map_err(lost)?;
-        if !response.status().is_success() {
-            return Err(SendError::Dead(format!("the file cannot be had: {}", response.status())));
-        }
+        let mut response = self.admitted(|| Ok(self.http.get(self.url(path)).timeout(FILE_PATIENCE))).await?;
         let mut bytes = vec![];
         while let Some(chunk) = response.chunk().await.map_err(lost)? {
             bytes.extend_from_slice(&chunk);
@@ -190,6 +193,38 @@ impl Api {
     }
 }
 
+async fn sent(request: RequestBuilder) -> Result<Response, ApiError> {
+    let response = request.send().await.map_err(lost)?;
+    if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
+}
+
+async fn read(response: Response) -> Result<Value, ApiError> {
+    match response.json().await.map_err(lost)? {
+        Answer { code: 0, data, .. } => Ok(data),
+        Answer { code, msg, .. } => Err(refused(code, msg, None)),
+    }
+}
+
+/// Why a call came back with another status than success.
+async fn refusal(response: Response) -> ApiError {
+    let status = response.status();
+    let reset = response.headers().get("x-ogw-ratelimit-reset").and_then(|value| value.to_str().ok()?.parse().ok());
+    let answer: Option<Answer> = response.json().await.ok();
+    if status.is_server_error() {
+        return ApiError::Lost(answer.map_or_else(|| status.to_string(), |answer| answer.msg));
+    }
+    let fast = (status.as_u16() == 429).then(|| reset.unwrap_or(1));
+    match answer {
+        Some(Answer { code, msg, .. }) => refused(code, msg, fast.or(reset.filter(|_| TOO_FAST.contains(&code)))),
+        None => refused(i64::from(status.as_u16()), status.to_string(), fast),
+    }
+}
+
+fn refused(code: i64, message: String, after_secs: Option<u64>) -> ApiError {
+    let after_secs = after_secs.or_else(|| TOO_FAST.contains(&code).then_some(1));
+    ApiError::Refused { code, message, after_secs }
+}
+
 fn lost(error: reqwest::Error) -> ApiError {
     let absent = error.is_connect();
     let why = error.without_url().to_string();
@@ -199,4 +234,12 @@ fn lost(error: reqwest::Error) -> ApiError {
 /// For calls that change nothing: whatever went wrong, nothing was done.
 fn unsent(error: reqwest::Error) -> ApiError {
     ApiError::Absent(error.without_url().to_string())
+}
+
+/// The app itself is refused: for being too fast, or for good.
+fn turned_away(code: i64, message: String) -> ApiError {
+    match refused(code, message, None) {
+        slow @ ApiError::Refused { after_secs: Some(_), .. } => slow,
+        other => ApiError::NotLetIn(other.to_string()),
+    }
 }

@@ -42,6 +42,7 @@ struct Ids {
 struct Message {
     message_id: String,
     parent_id: Option<String>,
+    root_id: Option<String>,
     thread_id: Option<String>,
     chat_id: String,
     #[serde(default)]
@@ -103,9 +104,10 @@ pub(super) fn read(raw: &str) -> Option<Update> {
 }
 
 impl Message {
+    /// A thread is known by its first message: only by answering that one can something be said in it.
     fn place(&self) -> Place {
         match &self.thread_id {
-            Some(thread) => Place(format!("{}/{thread}", self.chat_id)),
+            Some(_) => Place(format!("{}/{}", self.chat_id, self.root_id.as_ref().unwrap_or(&self.message_id))),
             None => Place(self.chat_id.clone()),
         }
     }
@@ -169,6 +171,18 @@ mod tests {
         assert_eq!((update.key.as_str(), update.setting), ("feishu:cli:e1", Setting::Private));
         let answers = Some(MessageRef("om_0".into()));
         assert_eq!(update.what, What::Said { text: "fix it".into(), answers, files: vec![] });
+    }
+
+    #[test]
+    fn a_thread_is_the_place_that_its_first_message_begins() {
+        let place = |extra: Value| {
+            let mut raw: Value = serde_json::from_str(&message("text", &json!({"text": "x"}))).expect("JSON");
+            raw["event"]["message"].as_object_mut().expect("an object").extend(extra.as_object().expect("one").clone());
+            read(&raw.to_string()).expect("a message").place
+        };
+        assert_eq!(place(json!({"thread_id": "omt_1"})), Place("oc_1/om_1".into()));
+        assert_eq!(place(json!({"thread_id": "omt_1", "root_id": "om_r"})), Place("oc_1/om_r".into()));
+        assert_eq!(place(json!({"root_id": "om_r"})), Place("oc_1".into()));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use throughline_model::conversation::Channel as Kind;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
-use crate::channel::{Abilities, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit};
+use crate::channel::{Abilities, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload};
 use crate::update::{Inbox, NotTaken, Press, RemoteFile};
 use api::{Api, ApiError};
 use frame::{Frame, Pieces};
@@ -69,6 +69,12 @@ impl Feishu {
         Ok(Feishu { api: Api::new(domain, app_id, app_secret)?, callback })
     }
 
+    /// With this patience for an answer, instead of the usual one.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Feishu { api: self.api.with_patience(patience), ..self }
+    }
+
     /// What is agreed with the platform about callbacks.
     #[must_use]
     pub fn callback(&self) -> Option<&CallbackKeys> {
@@ -86,6 +92,31 @@ impl Feishu {
         }
     }
 
+    /// Sends a message: as an answer where there is one to answer, and a thread is spoken to by answering its first.
+    async fn post(
+        &self,
+        place: &Place,
+        answers: Option<&MessageRef>,
+        delivery: &str,
+        mut body: Value,
+    ) -> Result<MessageRef, ApiError> {
+        let (chat, root) = address(place);
+        body["uuid"] = json!(delivery);
+        let path = match answers.map(|answered| answered.0.as_str()).or(root) {
+            Some(answered) => {
+                body["reply_in_thread"] = json!(root.is_some());
+                format!("/open-apis/im/v1/messages/{answered}/reply")
+            }
+            None => {
+                body["receive_id"] = json!(chat);
+                "/open-apis/im/v1/messages?receive_id_type=chat_id".to_owned()
+            }
+        };
+        let data = self.api.call(Method::POST, &path, &body).await?;
+        let id = data.get("message_id").and_then(Value::as_str);
+        id.map(|id| MessageRef(id.to_owned())).ok_or_else(|| ApiError::Lost("the message has no id".into()))
+    }
+
     /// One long connection, until it breaks.
     async fn connection(&self, inbox: &dyn Inbox) -> Result<(), String> {
         let endpoint = self.api.endpoint().await.map_err(|error| error.to_string())?;
@@ -98,15 +129,21 @@ impl Feishu {
         let service = service(&endpoint.url);
         let mut ping = tokio::time::interval(endpoint.ping);
         let mut pieces = Pieces::default();
+        let mut heard = true;
         loop {
             let message = tokio::select! {
                 message = socket.next() => message.ok_or("the connection was closed")?,
                 _ = ping.tick() => {
+                    // Whoever says nothing from one question to the next is not there any more.
+                    if !std::mem::take(&mut heard) {
+                        return Err("the platform does not answer".into());
+                    }
                     let asked = Frame::ping(service).encode_to_vec();
                     socket.send(Message::binary(asked)).await.map_err(|error| error.to_string())?;
                     continue;
                 }
             };
+            heard = true;
             let Message::Binary(bytes) = message.map_err(|error| error.to_string())? else { continue };
             let Ok(frame) = Frame::decode(bytes) else { continue };
             if !frame.is_event() {
@@ -133,32 +170,24 @@ impl Channel for Feishu {
 
     async fn send(&self, message: &Outbound) -> Result<Receipt, SendError> {
         let content = card::card(&message.text, &message.buttons).to_string();
-        let sent = match (&message.replaces, &message.answers) {
-            (Some(known), _) => {
+        let sent = match &message.replaces {
+            Some(known) => {
                 let path = format!("/open-apis/im/v1/messages/{}", known.0);
                 let changed = self.api.call(Method::PATCH, &path, &json!({ "content": content })).await;
                 changed.map(|_| known.clone())
             }
-            (None, Some(answered)) => {
-                let in_thread = message.place.0.contains('/');
-                let body = json!({"msg_type": "interactive", "content": content, "reply_in_thread": in_thread,
-                    "uuid": message.delivery.to_string()});
-                let path = format!("/open-apis/im/v1/messages/{}/reply", answered.0);
-                self.api.call(Method::POST, &path, &body).await.and_then(|data| name(&data))
-            }
-            (None, None) => {
-                let (kind, id) = receiver(&message.place);
-                let body = json!({"receive_id": id, "msg_type": "interactive", "content": content,
-                    "uuid": message.delivery.to_string()});
-                let path = format!("/open-apis/im/v1/messages?receive_id_type={kind}");
-                self.api.call(Method::POST, &path, &body).await.and_then(|data| name(&data))
+            None => {
+                let body = json!({"msg_type": "interactive", "content": content});
+                self.post(&message.place, message.answers.as_ref(), &message.delivery.to_string(), body).await
             }
         };
-        match sent {
-            // The platform knows the delivery by its id, so the same one can be sent again.
-            Err(ApiError::Lost(_)) => Err(SendError::Later { after_secs: 1 }),
-            other => Ok(Receipt { message: other? }),
-        }
+        settled(sent)
+    }
+
+    async fn upload(&self, file: &Upload) -> Result<Receipt, SendError> {
+        let key = self.api.upload(&file.name, &file.mime, &file.bytes).await?;
+        let body = json!({"msg_type": "file", "content": json!({ "file_key": key }).to_string()});
+        settled(self.post(&file.place, file.answers.as_ref(), &file.delivery.to_string(), body).await)
     }
 
     /// The card itself changes, which says more than a word that vanishes.
@@ -207,15 +236,15 @@ fn service(url: &str) -> i32 {
     value.and_then(|value| value.parse().ok()).unwrap_or_default()
 }
 
-/// To whom a message goes that answers none.
-fn receiver(place: &Place) -> (&'static str, &str) {
-    match place.0.split_once('/') {
-        Some((_, thread)) => ("thread_id", thread),
-        None => ("chat_id", &place.0),
-    }
+/// The chat, and the first message of the thread in it.
+fn address(place: &Place) -> (&str, Option<&str>) {
+    place.0.split_once('/').map_or((place.0.as_str(), None), |(chat, root)| (chat, Some(root)))
 }
 
-fn name(data: &Value) -> Result<MessageRef, ApiError> {
-    let id = data.get("message_id").and_then(Value::as_str);
-    id.map(|id| MessageRef(id.to_owned())).ok_or_else(|| ApiError::Lost("the message has no id".into()))
+/// The platform knows a delivery by its id, so what may have been done can be done again.
+fn settled(sent: Result<MessageRef, ApiError>) -> Result<Receipt, SendError> {
+    match sent {
+        Err(ApiError::Lost(_)) => Err(SendError::Later { after_secs: 1 }),
+        other => Ok(Receipt { message: other? }),
+    }
 }

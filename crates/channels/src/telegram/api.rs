@@ -3,13 +3,18 @@
 
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use reqwest::RequestBuilder;
+use reqwest::multipart::Form;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use crate::channel::SendError;
 
 /// How long a call may take that does not wait for news.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a file may take.
+const FILE_PATIENCE: Duration = Duration::from_secs(120);
 /// How long to wait before calling again when nobody was there.
 const ABSENT_SECS: u64 = 5;
 /// How long to wait before trying a token again that was refused.
@@ -17,6 +22,7 @@ const REFUSED_SECS: u64 = 60;
 
 pub(super) struct Api {
     http: reqwest::Client,
+    patience: Duration,
     methods: String,
     files: String,
 }
@@ -80,40 +86,46 @@ impl Api {
     pub(super) fn new(address: &str, token: &str) -> Result<Self, reqwest::Error> {
         let http = crate::http::client(PATIENCE)?;
         let address = address.trim_end_matches('/');
-        Ok(Api { http, methods: format!("{address}/bot{token}"), files: format!("{address}/file/bot{token}") })
+        let (methods, files) = (format!("{address}/bot{token}"), format!("{address}/file/bot{token}"));
+        Ok(Api { http, patience: PATIENCE, methods, files })
     }
 
-    pub(super) async fn call<T: DeserializeOwned>(&self, method: &str, body: &impl Serialize) -> Result<T, ApiError> {
-        self.call_within(PATIENCE, method, body).await
+    /// Waits as long as this for an answer, instead of as long as is usual.
+    pub(super) fn with_patience(self, patience: Duration) -> Self {
+        Api { patience, ..self }
+    }
+
+    /// Calls a method whose result is needed.
+    pub(super) async fn call<T: DeserializeOwned>(&self, method: &str, body: &Value) -> Result<T, ApiError> {
+        self.call_within(self.patience, method, body).await
     }
 
     pub(super) async fn call_within<T: DeserializeOwned>(
         &self,
         patience: Duration,
         method: &str,
-        body: &impl Serialize,
+        body: &Value,
     ) -> Result<T, ApiError> {
         let request = self.http.post(format!("{}/{method}", self.methods)).timeout(patience).json(body);
-        let response = request.send().await.map_err(lost)?;
-        let status = response.status().as_u16();
-        let answer: Answer<T> = match response.json().await {
-            Ok(answer) => answer,
-            Err(error) if status < 400 => return Err(lost(error)),
-            Err(_) => return Err(refused(status, "the platform answered without an explanation".into(), None)),
-        };
-        match answer {
-            Answer { ok: true, result: Some(result), .. } => Ok(result),
-            Answer { error_code, description, parameters, .. } => {
-                let code = if error_code == 0 { status } else { error_code };
-                Err(refused(code, description, parameters.and_then(|known| known.retry_after)))
-            }
-        }
+        answer(request).await?.ok_or_else(empty)
+    }
+
+    /// Calls a method whose result says nothing: some servers leave it out.
+    pub(super) async fn tell(&self, method: &str, body: &Value) -> Result<(), ApiError> {
+        let request = self.http.post(format!("{}/{method}", self.methods)).timeout(self.patience).json(body);
+        answer::<IgnoredAny>(request).await.map(|_| ())
+    }
+
+    /// Calls a method with a file.
+    pub(super) async fn call_with_file<T: DeserializeOwned>(&self, method: &str, form: Form) -> Result<T, ApiError> {
+        let request = self.http.post(format!("{}/{method}", self.methods)).timeout(FILE_PATIENCE).multipart(form);
+        answer(request).await?.ok_or_else(empty)
     }
 
     /// The bytes of a file, at most so many.
     pub(super) async fn download(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SendError> {
         let too_large = || SendError::Dead(format!("the file is larger than {max_bytes} bytes"));
-        let request = self.http.get(format!("{}/{path}", self.files)).timeout(PATIENCE);
+        let request = self.http.get(format!("{}/{path}", self.files)).timeout(FILE_PATIENCE);
         let mut response = request.send().await.map_err(lost)?;
         if !response.status().is_success() {
             return Err(SendError::Dead(format!("the file cannot be had: {}", response.status())));
@@ -127,6 +139,27 @@ impl Api {
         }
         Ok(bytes)
     }
+}
+
+async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> Result<Option<T>, ApiError> {
+    let response = request.send().await.map_err(lost)?;
+    let status = response.status().as_u16();
+    let answer: Answer<T> = match response.json().await {
+        Ok(answer) => answer,
+        Err(error) if status < 400 => return Err(lost(error)),
+        Err(_) => return Err(refused(status, "the platform answered without an explanation".into(), None)),
+    };
+    match answer {
+        Answer { ok: true, result, .. } => Ok(result),
+        Answer { error_code, description, parameters, .. } => {
+            let code = if error_code == 0 { status } else { error_code };
+            Err(refused(code, description, parameters.and_then(|known| known.retry_after)))
+        }
+    }
+}
+
+fn empty() -> ApiError {
+    ApiError::Lost("the answer is empty".into())
 }
 
 fn refused(code: u16, description: String, retry_after_secs: Option<u64>) -> ApiError {

@@ -19,7 +19,7 @@ fn render_span(span: &Span) -> String {
         Look::Block { language } => {
             let named = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_');
             let language: String = language.chars().take_while(named).collect();
-            format!("```{language}\n{}\n```\n", escape(&span.text, r"\`"))
+            format!("```{language}\n{}```", escape(&span.text, r"\`"))
         }
         Look::Link { url } => format!("[{}]({})", escape(&span.text, SPECIAL), escape(url, r"\)")),
     }
@@ -39,70 +39,9 @@ fn escape(text: &str, special: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::Unit;
     use proptest::prelude::*;
-
-    /// Reads MarkdownV2 by Telegram's rules, strictly: a character with a meaning has to be escaped or be markup.
-    fn read(text: &str) -> Result<Rich, String> {
-        let mut rich = Rich::default();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (look, body, tail) = if let Some(block) = rest.strip_prefix("```") {
-                let (language, inner) = block.split_once('\n').ok_or("no line after the fence")?;
-                let (body, tail) = upto(inner, "\n```\n", r"\`")?;
-                (Look::Block { language: language.to_owned() }, body, tail)
-            } else if let Some(inner) = rest.strip_prefix('`') {
-                let (body, tail) = upto(inner, "`", r"\`")?;
-                (Look::Code, body, tail)
-            } else if let Some(inner) = rest.strip_prefix('*') {
-                let (body, tail) = upto(inner, "*", SPECIAL)?;
-                (Look::Bold, body, tail)
-            } else if let Some(inner) = rest.strip_prefix('[') {
-                let (body, tail) = upto(inner, "](", SPECIAL)?;
-                let (url, tail) = upto(tail, ")", r"\)")?;
-                (Look::Link { url }, body, tail)
-            } else {
-                let (body, tail) = plain(rest)?;
-                (Look::Plain, body, tail)
-            };
-            rich = rich.and(look, body);
-            rest = tail;
-        }
-        Ok(rich)
-    }
-
-    fn upto<'a>(text: &'a str, end: &str, special: &str) -> Result<(String, &'a str), String> {
-        let mut body = String::new();
-        let mut rest = text;
-        loop {
-            if let Some(tail) = rest.strip_prefix(end) {
-                return Ok((body, tail));
-            }
-            let next = take(rest, special)?;
-            body.push(next.0);
-            rest = next.1;
-        }
-    }
-
-    fn plain(text: &str) -> Result<(String, &str), String> {
-        let (first, mut rest) = take(text, SPECIAL)?;
-        let mut body = String::from(first);
-        while !rest.is_empty() && !rest.starts_with(['`', '*', '[']) {
-            let next = take(rest, SPECIAL)?;
-            body.push(next.0);
-            rest = next.1;
-        }
-        Ok((body, rest))
-    }
-
-    fn take<'a>(text: &'a str, special: &str) -> Result<(char, &'a str), String> {
-        let mut chars = text.chars();
-        match chars.next() {
-            Some('\\') => Ok((chars.next().ok_or("a lone escape")?, chars.as_str())),
-            Some(char) if special.contains(char) => Err(format!("{char} is not escaped in {text}")),
-            Some(char) => Ok((char, chars.as_str())),
-            None => Err("it ends too early".into()),
-        }
-    }
+    use throughline_testkit::telegram::markdown_v2::{self, Entity, Kind};
 
     fn look() -> impl Strategy<Value = Look> {
         prop_oneof![
@@ -113,22 +52,64 @@ mod tests {
         ]
     }
 
+    /// Text that is mostly made of what has a meaning.
+    fn text() -> impl Strategy<Value = String> {
+        let special = proptest::sample::select(SPECIAL.chars().chain("\n\t 1aé😀中/&<@\"".chars()).collect::<Vec<_>>());
+        let char = prop_oneof![4 => special, 1 => any::<char>().prop_filter("a line's end is one", |c| *c != '\r')];
+        proptest::collection::vec(char, 1..24).prop_map(String::from_iter)
+    }
+
+    fn rich() -> impl Strategy<Value = Rich> {
+        let span = (prop_oneof![1 => Just(Look::Plain), 2 => look()], text());
+        proptest::collection::vec(span, 0..6)
+            .prop_map(|spans| spans.into_iter().fold(Rich::default(), |rich, (look, text)| rich.and(look, text)))
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        /// The platform's own rules, as the stub has them, never refuse what is rendered, and show what was meant.
         #[test]
-        fn whatever_is_said_reads_as_it_was_meant(
-            parts in proptest::collection::vec(("\\PC{1,12}", look(), "\\PC{1,12}"), 0..6),
-        ) {
-            let mut rich = Rich::default();
-            for (before, look, text) in parts {
-                rich = rich.and(Look::Plain, before).and(look, text);
+        fn whatever_is_said_is_taken_and_reads_as_it_was_meant(rich in rich()) {
+            let shown = markdown_v2::read(&render(&rich));
+            let shown = shown.map_err(|why| TestCaseError::fail(format!("{why}: {}", render(&rich))))?;
+            prop_assert_eq!(&shown.text, &rich.letters());
+            let mut at = 0;
+            let mut meant = vec![];
+            for span in &rich.spans {
+                let length = span.text.encode_utf16().count();
+                if let Some(kind) = kind(&span.look) {
+                    meant.push(Entity { kind, offset: at, length });
+                }
+                at += length;
             }
-            prop_assert_eq!(read(&render(&rich)).unwrap(), rich);
+            prop_assert_eq!(shown.entities, meant);
         }
+
+        /// What an agent writes in Markdown, whatever it is, is taken as well, and no page is too long.
+        #[test]
+        fn whatever_an_agent_writes_is_taken(text in text(), more in "[`*a \n]{0,40}", most in 8usize..40) {
+            for page in Rich::from_markdown(&format!("{text}{more}{text}")).split(Unit::Utf16, most) {
+                let shown = markdown_v2::read(&render(&page)).map_err(TestCaseError::fail)?;
+                prop_assert!(shown.text.encode_utf16().count() <= most);
+                prop_assert!(!shown.text.trim().is_empty());
+            }
+        }
+    }
+
+    fn kind(look: &Look) -> Option<Kind> {
+        Some(match look {
+            Look::Plain => return None,
+            Look::Bold => Kind::Bold,
+            Look::Code => Kind::Code,
+            Look::Block { language } => Kind::Pre { language: language.clone() },
+            Look::Link { url } => Kind::TextLink { url: url.clone() },
+        })
     }
 
     #[test]
     fn a_language_cannot_break_out() {
         let rich = Rich::default().and(Look::Block { language: "rust`\n*x".into() }, "a`b");
-        assert_eq!(render(&rich), "```rust\na\\`b\n```\n");
+        assert_eq!(render(&rich), "```rust\na\\`b```");
     }
 }

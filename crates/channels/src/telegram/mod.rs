@@ -12,13 +12,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use reqwest::multipart::{Form, Part};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use throughline_model::conversation::Channel as Kind;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::channel::{Abilities, Button, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit};
+use crate::channel::{
+    Abilities, Button, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
+};
 use crate::update::{Inbox, NotTaken, Press, RemoteFile};
 use api::{Api, ApiError};
 use pace::Pace;
@@ -59,6 +63,14 @@ pub struct Webhook {
     pub secret: String,
 }
 
+impl Webhook {
+    /// Whether this is the secret that was agreed; how much of it is right does not show in the time it takes.
+    #[must_use]
+    pub fn lets_in(&self, secret: &str) -> bool {
+        crate::same(secret.as_bytes(), self.secret.as_bytes())
+    }
+}
+
 /// Why a channel cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -89,7 +101,19 @@ impl Telegram {
         Ok(Telegram { api: Api::new(address, token)?, bot: bot.to_owned(), pace: Pace::default(), webhook })
     }
 
-    /// One update that the platform brought by itself. Whoever calls has checked the secret.
+    /// With this patience for an answer, instead of the usual one.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Telegram { api: self.api.with_patience(patience), ..self }
+    }
+
+    /// Where the platform calls us, if it does.
+    #[must_use]
+    pub fn webhook(&self) -> Option<&Webhook> {
+        self.webhook.as_ref()
+    }
+
+    /// One update that the platform brought by itself. Whoever calls has checked the secret ([`Webhook::lets_in`]).
     ///
     /// # Errors
     /// If it could not be kept: the platform must hear that, and brings it again.
@@ -106,36 +130,39 @@ impl Telegram {
         self.api.call_within(HOLD + Duration::from_secs(10), "getUpdates", &question).await
     }
 
-    /// Hands updates on, in order, up to the first that is not taken. The answer is where to go on.
-    async fn hand_on(
-        &self,
-        updates: &[Box<RawValue>],
-        inbox: &dyn Inbox,
-        mut offset: Option<i64>,
-    ) -> (Option<i64>, Result<(), NotTaken>) {
-        for raw in updates {
-            let Ok(Numbered { update_id }) = serde_json::from_str(raw.get()) else { continue };
-            let read = serde_json::from_str::<Raw>(raw.get()).ok().and_then(|known| known.read(&self.bot, raw.get()));
-            if let Some(update) = read
-                && let Err(error) = inbox.take(update).await
-            {
-                return (offset, Err(error));
-            }
-            offset = offset.max(Some(update_id + 1));
+    /// One question for updates, and what comes of it. With a webhook there is none: the platform brings them.
+    async fn round(&self, heard: &mut Heard, inbox: &dyn Inbox) -> Result<(), Setback> {
+        if !heard.registered {
+            self.register().await?;
+            heard.registered = true;
         }
-        (offset, Ok(()))
+        if self.webhook.is_some() {
+            std::future::pending::<()>().await;
+        }
+        let updates = self.poll(heard.offset).await?;
+        // By number, whatever order they came in: an acknowledgement covers all below it.
+        let numbered = |raw: Box<RawValue>| {
+            let Numbered { update_id } = serde_json::from_str(raw.get()).ok()?;
+            Some((update_id, raw))
+        };
+        let mut updates: Vec<_> = updates.into_iter().filter_map(numbered).collect();
+        updates.sort_by_key(|(update_id, _)| *update_id);
+        for (update_id, raw) in updates {
+            self.brought(raw.get(), inbox).await?;
+            heard.offset = heard.offset.max(Some(update_id.saturating_add(1)));
+        }
+        Ok(())
     }
 
     async fn register(&self) -> Result<(), ApiError> {
-        let _: Value = match &self.webhook {
+        match &self.webhook {
             Some(webhook) => {
                 let order = json!({"url": webhook.url, "secret_token": webhook.secret,
                     "allowed_updates": ["message", "callback_query"]});
-                self.api.call("setWebhook", &order).await?
+                self.api.tell("setWebhook", &order).await
             }
-            None => self.api.call("deleteWebhook", &json!({})).await?,
-        };
-        Ok(())
+            None => self.api.tell("deleteWebhook", &json!({})).await,
+        }
     }
 
     async fn write(&self, message: &Outbound, text: &str, markup: Option<&str>) -> Result<Receipt, ApiError> {
@@ -145,10 +172,10 @@ impl Telegram {
         order["chat_id"] = json!(chat);
         if let Some(known) = &message.replaces {
             order["message_id"] = json!(number(known));
-            let changed: Result<Value, _> = self.api.call("editMessageText", &order).await;
+            let changed = self.api.tell("editMessageText", &order).await;
             return match changed {
                 Err(error) if !error.is_unchanged() => Err(error),
-                Ok(_) | Err(_) => Ok(Receipt { message: known.clone() }),
+                Ok(()) | Err(_) => Ok(Receipt { message: known.clone() }),
             };
         }
         order["message_thread_id"] = json!(topic);
@@ -187,17 +214,34 @@ impl Channel for Telegram {
         }
     }
 
+    async fn upload(&self, file: &Upload) -> Result<Receipt, SendError> {
+        let (chat, topic) = address(&file.place);
+        self.pace.wait(chat).await;
+        let part = Part::bytes(file.bytes.clone()).file_name(file.name.clone());
+        let part = part.mime_str(&file.mime).map_err(|error| SendError::Dead(error.without_url().to_string()))?;
+        let mut form = Form::new().text("chat_id", chat.to_string()).part("document", part);
+        if let Some(topic) = topic {
+            form = form.text("message_thread_id", topic.to_string());
+        }
+        if let Some(answered) = &file.answers {
+            let answered = json!({"message_id": number(answered), "allow_sending_without_reply": true});
+            form = form.text("reply_parameters", answered.to_string());
+        }
+        let sent: Sent = self.api.call_with_file("sendDocument", form).await?;
+        Ok(Receipt { message: MessageRef(format!("{chat}:{}", sent.message_id)) })
+    }
+
     async fn acknowledge(&self, press: &Press, words: &str) -> Result<(), SendError> {
         let words: String = words.chars().take(190).collect();
         let order = json!({"callback_query_id": press.id, "text": words});
-        let _: Value = self.api.call("answerCallbackQuery", &order).await?;
-        Ok(())
+        Ok(self.api.tell("answerCallbackQuery", &order).await?)
     }
 
     async fn typing(&self, place: &Place) {
         let (chat, topic) = address(place);
         let order = json!({"chat_id": chat, "message_thread_id": topic, "action": "typing"});
-        let _: Result<Value, _> = self.api.call("sendChatAction", &order).await;
+        // Nothing depends on it.
+        let _ = self.api.tell("sendChatAction", &order).await;
     }
 
     async fn fetch(&self, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, SendError> {
@@ -210,36 +254,61 @@ impl Channel for Telegram {
     }
 
     async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken) {
-        let mut offset = None;
+        let mut heard = Heard::default();
         let mut pause = BACK_OFF.0;
-        let mut registered = false;
         loop {
-            let round = async {
-                if !registered {
-                    self.register().await.map_err(|error| error.to_string())?;
-                }
-                if self.webhook.is_some() {
-                    std::future::pending::<()>().await;
-                }
-                let updates = self.poll(offset).await.map_err(|error| error.to_string())?;
-                let (next, taken) = self.hand_on(&updates, inbox.as_ref(), offset).await;
-                offset = next;
-                taken.map_err(|error| error.to_string())
-            };
+            let (began, before) = (Instant::now(), heard.offset);
             let ended = tokio::select! {
-                ended = round => ended,
+                ended = self.round(&mut heard, inbox.as_ref()) => ended,
                 () = stop.cancelled() => return,
             };
-            match ended {
-                Ok(()) => (registered, pause) = (true, BACK_OFF.0),
-                Err(why) => {
-                    tracing::warn!(why, wait_ms = pause.as_millis(), "telegram is not heard for a moment");
-                    tokio::select! {
-                        () = tokio::time::sleep(pause) => pause = (pause * 2).min(BACK_OFF.1),
-                        () = stop.cancelled() => return,
-                    }
+            let wait = match ended {
+                Ok(()) => {
+                    pause = BACK_OFF.0;
+                    // A server that does not hold the question, or an update without a number: do not ask in a loop.
+                    let idle = heard.offset == before && began.elapsed() < BACK_OFF.0;
+                    if idle { BACK_OFF.0 } else { continue }
                 }
+                Err(setback) => {
+                    let wait = pause.max(setback.at_least());
+                    tracing::warn!(why = %setback, wait_ms = wait.as_millis(), "telegram is not heard for a moment");
+                    heard.registered = false;
+                    pause = (pause * 2).min(BACK_OFF.1);
+                    wait
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = stop.cancelled() => return,
             }
+        }
+    }
+}
+
+/// How far listening has come.
+#[derive(Default)]
+struct Heard {
+    /// The platform knows which way we listen.
+    registered: bool,
+    /// The next update.
+    offset: Option<i64>,
+}
+
+/// Why listening stops for a moment.
+#[derive(Debug, thiserror::Error)]
+enum Setback {
+    #[error("{0}")]
+    Api(#[from] ApiError),
+    #[error("{0}")]
+    NotTaken(#[from] NotTaken),
+}
+
+impl Setback {
+    /// How long the platform wants to be left alone.
+    fn at_least(&self) -> Duration {
+        match self {
+            Setback::Api(ApiError::Refused { retry_after_secs: Some(secs), .. }) => Duration::from_secs(*secs),
+            Setback::Api(_) | Setback::NotTaken(_) => Duration::ZERO,
         }
     }
 }

@@ -1,0 +1,7 @@
+//! Our channels against the platforms' stubs, faults included, and both against software that others wrote.
+
+mod feishu;
+mod feishu_faults;
+mod inbox;
+mod telegram;
+mod telegram_faults;
