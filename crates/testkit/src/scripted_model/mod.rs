@@ -14,7 +14,7 @@
 //! | `ESCALATE command` | the same, asking for more rights than the agent's sandbox gives |
 //! | `RECALL` | lists the user's earlier messages of this conversation, as the request has them |
 //! | `NOW` | the message begins here: what is above came before, and the agent has only put it in front |
-//! | `FAIL status` | the request fails with this HTTP status |
+//! | `FAIL status [hours]` | the request fails with this HTTP status, for so many hours if that is said |
 //!
 //! Without such a line it says *Understood.*, or what the last tool said. A request for a title or the like
 //! gets one, whatever the message says.

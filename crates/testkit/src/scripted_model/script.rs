@@ -42,8 +42,24 @@ pub enum Reply {
         /// What it wants to be run then.
         call: Option<ShellCall>,
     },
-    /// It refuses with this HTTP status.
-    Fail(u16),
+    /// It refuses.
+    Fail(Refusal),
+}
+
+/// A refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// With this HTTP status.
+    pub status: u16,
+    /// For so many hours, where it says that.
+    pub hours: Option<u32>,
+}
+
+impl Refusal {
+    fn read(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        Some(Self { status: words.next()?.parse().ok()?, hours: words.next().and_then(|word| word.parse().ok()) })
+    }
 }
 
 /// With this line Gemini begins what was attached: material, and no part of the script.
@@ -71,10 +87,10 @@ pub fn reply(users: &[String], results: &[String]) -> Reply {
             }
             run += 1;
             stretch = Stretch::default();
-        } else if let Some(status) = stretch.take(word, rest, earlier)
+        } else if let Some(refusal) = stretch.take(word, rest, earlier)
             && run == results.len()
         {
-            return Reply::Fail(status);
+            return Reply::Fail(refusal);
         }
     }
     if stretch.pieces.is_empty() {
@@ -95,8 +111,8 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Takes a line in; gives a status if it says that the request fails.
-    fn take(&mut self, word: &str, rest: &str, earlier: &[String]) -> Option<u16> {
+    /// Takes a line in; gives the refusal if it says that the request fails.
+    fn take(&mut self, word: &str, rest: &str, earlier: &[String]) -> Option<Refusal> {
         match word {
             "SAY" => self.say(&format!("{rest}\n")),
             "HOLD" => self.pieces.push(Piece::Hold(rest.to_owned())),
@@ -112,7 +128,7 @@ impl Stretch {
                     numbered.map(|(at, text)| format!("{}. {}\n", at + 1, text.replace('\n', " / "))).collect();
                 self.say(&format!("I recall {} messages:\n{listed}", earlier.len()));
             }
-            "FAIL" => return rest.parse().ok(),
+            "FAIL" => return Refusal::read(rest),
             _ => {}
         }
         None
@@ -153,7 +169,8 @@ mod tests {
                 };
                 (pieces.iter().map(text).collect(), call.map(|call| call.command))
             }
-            Reply::Fail(status) => (format!("fails with {status}"), None),
+            Reply::Fail(Refusal { status, hours: None }) => (format!("fails with {status}"), None),
+            Reply::Fail(Refusal { status, hours: Some(hours) }) => (format!("fails with {status} for {hours} h"), None),
         }
     }
 
@@ -179,6 +196,7 @@ mod tests {
     #[test]
     fn failures_come_at_their_place() {
         assert_eq!(said("FAIL 429", &[]).0, "fails with 429");
+        assert_eq!(said("FAIL 429 2", &[]).0, "fails with 429 for 2 h");
         assert_eq!(said("RUN a\nFAIL 500", &[]).1, Some("a".into()));
         assert_eq!(said("RUN a\nFAIL 500", &["A"]).0, "fails with 500");
         assert_eq!(said("FAIL 500\nRUN a", &["A"]).0, "The tool said: A");

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::answer::{Answer, Step};
 use super::asked::{Api, Asked, Delivery};
 use super::ledger::Ledger;
-use super::script::{self, Piece, Reply};
+use super::script::{self, Piece, Refusal, Reply};
 use super::{chat, gemini, messages, responses, shell_tool};
 
 pub(super) fn router(ledger: Arc<Ledger>) -> Router {
@@ -83,7 +83,7 @@ async fn answer(ledger: &Arc<Ledger>, api: Api, model: String, delivery: Deliver
         asked
     });
     match plan(&asked) {
-        Err(status) => failure(api, status),
+        Err(refusal) => failure(api, refusal),
         Ok(answer) if delivery == Delivery::Streamed => stream(Arc::clone(ledger), steps(api, &answer)),
         Ok(answer) => {
             for step in answer.waits() {
@@ -94,14 +94,14 @@ async fn answer(ledger: &Arc<Ledger>, api: Api, model: String, delivery: Deliver
     }
 }
 
-/// What to answer, or the status to fail with.
-fn plan(asked: &Asked) -> Result<Answer, u16> {
+/// What to answer, or how to fail.
+fn plan(asked: &Asked) -> Result<Answer, Refusal> {
     let answer = |pieces, call| Answer { number: asked.number, model: asked.model.clone(), pieces, call };
     if asked.is_aside() {
         return Ok(answer(vec![Piece::Text(aside(&asked.body))], None));
     }
     match script::reply(&asked.users, &asked.results) {
-        Reply::Fail(status) => Err(status),
+        Reply::Fail(refusal) => Err(refusal),
         Reply::Answer { pieces, call: None } => Ok(answer(pieces, None)),
         Reply::Answer { mut pieces, call: Some(wanted) } => {
             let call = shell_tool::call(&asked.tools, &wanted);
@@ -139,16 +139,21 @@ fn whole(api: Api, answer: &Answer) -> Value {
 }
 
 /// A failure as the real services word it: agents tell limits from faults by these words.
-fn failure(api: Api, status: u16) -> Response {
+fn failure(api: Api, Refusal { status, hours }: Refusal) -> Response {
     let limited = status == 429;
+    let until = hours.map(|hours| format!(". Please try again in {hours}h.")).unwrap_or_default();
     let message = match limited {
-        true => format!("Rate limit reached: scripted failure {status}"),
+        true => format!("Rate limit reached: scripted failure {status}{until}"),
         false => format!("scripted failure {status}"),
     };
     let body = match api {
         Api::Responses | Api::Chat => {
-            let kind = if limited { "rate_limit_exceeded" } else { "server_error" };
-            json!({"error": {"message": message, "type": kind, "code": kind}})
+            let kind = match (limited, hours) {
+                (true, Some(_)) => "usage_limit_reached",
+                (true, None) => "rate_limit_exceeded",
+                (false, _) => "server_error",
+            };
+            json!({"error": {"message": message, "type": kind, "code": kind, "resets_at": hours.map(in_hours)}})
         }
         Api::Messages => {
             let kind = if limited { "rate_limit_error" } else { "api_error" };
@@ -162,6 +167,13 @@ fn failure(api: Api, status: u16) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // An agent that tries again does so at once: its patience is not what is tested.
     (status, [("retry-after-ms", "10")], Json(body)).into_response()
+}
+
+/// Seconds since the epoch, so many hours from now.
+#[allow(clippy::disallowed_methods, reason = "a service says when by the clock of the machine")]
+fn in_hours(hours: u32) -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    now.as_secs() + u64::from(hours) * 3_600
 }
 
 /// Sends the steps one by one. The task ends when they are all sent, or when the agent hangs up.

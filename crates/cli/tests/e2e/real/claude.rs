@@ -45,6 +45,7 @@ stories!(CLAUDE =>
     a_session_is_loaded_without_doubling,
     a_failing_model_fails_the_turn,
     a_limiting_model_limits_the_turn,
+    a_limit_says_until_when,
     another_model_stays_in_the_session_and_after_a_load,
     a_fork_knows_what_was_said_and_leaves_the_task_alone,
     a_projects_tool_server_is_asked_for_its_tools,

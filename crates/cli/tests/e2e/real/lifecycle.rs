@@ -293,6 +293,20 @@ pub fn a_limiting_model_limits_the_turn(agent: &Agent) {
     fails(agent, "FAIL 429", agent.limited_code);
 }
 
+/// The model says when its limit is lifted: the task is blocked until then, and says so.
+pub fn a_limit_says_until_when(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    real.say_detached("FAIL 429 2");
+    let turn = real.ended_turn(2);
+    assert_eq!(turn["code"], "usage_limit", "{turn:#}{}", real.state());
+    assert!(turn["until"].is_string(), "{turn:#}{}", real.state());
+    let activity = &real.execution()["activity"];
+    assert_eq!((&activity["word"], &activity["until"]), (&"blocked".into(), &turn["until"]), "{activity:#}");
+    let listed = real.world.ok(&["tasks"]).stdout;
+    assert!(listed.contains("blocked"), "{listed}");
+    real.finish();
+}
+
 fn fails(agent: &Agent, script: &str, code: &str) {
     let Some(real) = begin(agent) else { return };
     let before = real.execution();
