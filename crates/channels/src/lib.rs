@@ -4,7 +4,26 @@
 //! acknowledged to the platform only after the inbox has taken it; what goes out ends in one of the ways that
 //! [`SendError`] names, and a failure that leaves the outcome open is never retried by the channel itself.
 //!
-//! Each channel is a folder. Adding one means writing its folder and naming it in the settings: CONTRIBUTING says how.
+//! # Adding a channel
+//!
+//! A channel is a folder here with one type that implements [`Channel`]; `telegram/` is the smaller example. In it:
+//!
+//! - **[`Abilities`] as data**: buttons, edits, threads, lengths and what they are counted in. Whoever writes for the
+//!   channel asks there; nothing outside of the folder knows the platform.
+//! - **In**: [`Channel::listen`] turns what the platform tells into an [`Update`] and hands it to the [`Inbox`]. The
+//!   [`Update::key`] is the same however often the platform tells of it; the sender is what the platform vouches for,
+//!   never what a message says; a [`Place`] is a conversation, so a thread is one of its own. What means nothing to us
+//!   means nothing (`None`), and what cannot be read is passed over, so that one odd update never holds up the next.
+//!   Lost connections are the channel's own affair: it backs off and keeps the pause that the platform wants.
+//! - **Out**: [`Channel::send`] renders [`rich::Rich`] so that nothing in it can become markup, and says how it ended:
+//!   [`SendError::Later`] only if the platform has not taken it (or knows the delivery again by its id),
+//!   [`SendError::Dead`] if it never will, [`SendError::Unknown`] if nobody can know. It retries nothing by itself.
+//! - **Tests**: an honest stub of the platform in `throughline-testkit`, with the platform's own rules and words, that
+//!   software which we did not write is content with (`channels-check/`); then the faults against it (`tests/platforms`):
+//!   too fast, server errors, an answer lost after it was done, disconnects, duplicates, wrong order, a revoked secret,
+//!   clocks apart, noise.
+//!
+//! Then the kind of channel gets its name in the model and its settings in the CLI: CONTRIBUTING has the list.
 
 mod channel;
 pub mod feishu;

@@ -185,7 +185,9 @@ fn span<'a>(text: &'a str, mark: &str, look: Look) -> Option<(Look, &'a str, usi
     let inner = text.strip_prefix(mark)?;
     let end = inner.find(mark)?;
     let body = &inner[..end];
-    let sound = !body.trim().is_empty() && !body.contains('\n') && !inner[end + mark.len()..].starts_with('`');
+    // More of the same mark is another one, such as the three of a fence.
+    let more = inner[end + mark.len()..].starts_with(mark);
+    let sound = !body.trim().is_empty() && !body.contains('\n') && !more;
     sound.then_some((look, body, end + 2 * mark.len()))
 }
 

@@ -121,6 +121,7 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use throughline_testkit::noise::{Noise, amount};
 
     fn piece(id: &str, sum: usize, seq: usize, payload: &[u8]) -> Frame {
         let header = |key: &str, value: String| Header { key: key.into(), value };
@@ -152,6 +153,25 @@ mod tests {
             assert_eq!(pieces.add(&piece(&n.to_string(), 2, 0, b"x")), None);
         }
         assert_eq!(pieces.partial.len(), MAX_PARTIAL);
+    }
+
+    #[test]
+    fn frames_never_panic_and_what_is_kept_is_bounded() {
+        let seeds: Vec<_> = [piece("a", 3, 1, b"payload"), piece("b", 1, 0, b"{}"), Frame::ping(7)]
+            .iter()
+            .map(Frame::encode_to_vec)
+            .collect();
+        let (mut noise, mut pieces, mut read) = (Noise::new(5), Pieces::default(), 0);
+        for _ in 0..amount() {
+            let seed = noise.one_of(&seeds).clone();
+            let Ok(frame) = Frame::decode(&noise.bytes(&seed)[..]) else { continue };
+            read += 1;
+            if frame.is_event() && pieces.add(&frame).is_some() {
+                assert_eq!(Frame::decode(&frame.clone().answer(200).encode_to_vec()[..]), Ok(frame.answer(200)));
+            }
+            assert!(pieces.partial.len() <= MAX_PARTIAL);
+        }
+        assert!(read > amount() / 10, "{read} of {} are frames", amount());
     }
 
     #[test]

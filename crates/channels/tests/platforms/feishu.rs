@@ -76,10 +76,7 @@ async fn a_thread_is_a_place_and_is_spoken_to_by_answering() {
     platform.says("ou_1", "begin");
     listener.inbox.words(1).await;
     let feishu = client(&platform);
-    let begun = listener.inbox.taken().remove(0);
-    let first = platform.sent().len();
-    assert_eq!(first, 0);
-    let chat = begun.place.0.clone();
+    let chat = listener.inbox.taken().remove(0).place.0;
     feishu.send(&outbound(&chat, Rich::plain("a card"))).await.unwrap();
     let card = platform.sent().pop().unwrap();
     let mut in_thread = card.clone();
@@ -97,13 +94,13 @@ async fn a_thread_is_a_place_and_is_spoken_to_by_answering() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_people_do_comes_in_and_is_acknowledged() {
     let platform = OpenPlatform::start();
+    platform.set_ack(600);
     let listener = Listener::start(Arc::new(client(&platform)));
     platform.wait_for_links(1);
     let said = platform.says("ou_1", "hello");
     listener.inbox.words(1).await;
     let place = listener.inbox.taken()[0].place.0.clone();
-    let message = Outbound { answers: None, ..outbound(&place, Rich::plain("which?")) };
-    client(&platform).send(&message).await.unwrap();
+    client(&platform).send(&outbound(&place, Rich::plain("which?"))).await.unwrap();
     let asked = platform.wait_for_sent(|sent| sent.words() == "which?");
     platform.answers("ou_1", &asked, "this one");
     let press = platform.presses("ou_2", &asked, json!({"token": "approve"}));
@@ -162,6 +159,7 @@ async fn a_file_goes_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_event_comes_in_pieces() {
     let platform = OpenPlatform::start();
+    platform.set_ack(600);
     platform.set_piece(100);
     let text = "é".repeat(2_000);
     let event = platform.says("ou_1", &text);

@@ -176,6 +176,7 @@ async fn a_connection_that_says_nothing_is_left() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_taken_is_not_acknowledged_and_comes_again() {
     let platform = OpenPlatform::start();
+    platform.set_ack(600);
     let inbox = Arc::new(Kept::default());
     inbox.refuses(&[true, true]);
     let event = platform.says("ou_1", "a");
@@ -184,6 +185,22 @@ async fn what_is_not_taken_is_not_acknowledged_and_comes_again() {
     platform.wait_for_quiet();
     assert_eq!(platform.answers_to(&event), [500, 500, 200]);
     listener.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_is_acknowledged_late_comes_again_with_the_same_key() {
+    let platform = OpenPlatform::start();
+    platform.set_ack(1);
+    let inbox = Arc::new(Kept::default());
+    let slow = inbox.slow().await;
+    let event = platform.says("ou_1", "a");
+    let listener = Listener::into(Arc::new(client(&platform)), Arc::clone(&inbox));
+    platform.wait_for_tries(&event, 2);
+    drop(slow);
+    listener.inbox.words(2).await;
+    platform.wait_for_quiet();
+    let taken = listener.stop().await.taken();
+    assert!(taken.iter().all(|update| update.key == taken[0].key));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,6 +22,8 @@ pub(crate) struct Kept {
     taken: Mutex<Vec<Update>>,
     /// What it says to the next ones: `true` for no.
     refusals: Mutex<VecDeque<bool>>,
+    /// Closed while it is slow.
+    gate: tokio::sync::RwLock<()>,
     news: Notify,
 }
 
@@ -29,6 +31,11 @@ impl Kept {
     /// Says no to the updates for which this says so, in their order, and yes to all others.
     pub(crate) fn refuses(&self, plan: &[bool]) {
         self.refusals.lock().expect("a lock").extend(plan);
+    }
+
+    /// Takes nothing until what this gives is dropped.
+    pub(crate) async fn slow(&self) -> tokio::sync::RwLockWriteGuard<'_, ()> {
+        self.gate.write().await
     }
 
     pub(crate) fn taken(&self) -> Vec<Update> {
@@ -63,6 +70,7 @@ fn word(update: &Update) -> String {
 #[async_trait]
 impl Inbox for Kept {
     async fn take(&self, update: Update) -> Result<(), NotTaken> {
+        let _open = self.gate.read().await;
         if self.refusals.lock().expect("a lock").pop_front() == Some(true) {
             return Err(NotTaken("the disk is full".into()));
         }

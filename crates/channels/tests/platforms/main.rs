@@ -3,5 +3,7 @@
 mod feishu;
 mod feishu_faults;
 mod inbox;
+mod others;
+mod parsers;
 mod telegram;
 mod telegram_faults;

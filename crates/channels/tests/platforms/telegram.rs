@@ -181,10 +181,9 @@ async fn a_webhook_is_registered_and_brings_updates_with_its_secret() {
     let webhook = Webhook { url: "https://example.org/hook".into(), secret: "s3cret-s3cret".into() };
     let telegram = Arc::new(Telegram::new(&api.url(), api.token(), Some(webhook)).unwrap());
     let listener = Listener::start(telegram.clone());
-    api.wait_for_calls("setWebhook", 1);
-    listener.stop().await;
     let hook = Hook { url: "https://example.org/hook".into(), secret: Some("s3cret-s3cret".into()) };
-    assert_eq!(api.hook(), Some(hook));
+    assert_eq!(api.wait_for_hook(), hook);
+    listener.stop().await;
     assert_eq!(api.calls("getUpdates").len(), 0, "it does not ask for what is brought");
     let webhook = telegram.webhook().unwrap();
     assert!(webhook.lets_in("s3cret-s3cret"));
@@ -206,7 +205,7 @@ async fn polling_ends_a_webhook_that_somebody_set() {
     let api = BotApi::start();
     let webhook = Webhook { url: "https://example.org/hook".into(), secret: "s".into() };
     let hooked = Listener::start(Arc::new(Telegram::new(&api.url(), api.token(), Some(webhook)).unwrap()));
-    api.wait_for_calls("setWebhook", 1);
+    api.wait_for_hook();
     hooked.stop().await;
     let listener = Listener::start(Arc::new(client(&api)));
     api.says(42, "hi");

@@ -231,6 +231,11 @@ impl OpenPlatform {
         self.platform.change(|known| (known.links.held, known.links.reversed) = (held, reversed));
     }
 
+    /// Waits so long for acknowledgements, instead of the platform's three seconds.
+    pub fn set_ack(&self, secs: u64) {
+        self.platform.change(|known| known.links.ack_secs = secs);
+    }
+
     /// Sends events in pieces of so many bytes.
     pub fn set_piece(&self, bytes: usize) {
         self.platform.change(|known| known.links.piece = bytes);
@@ -304,6 +309,16 @@ impl OpenPlatform {
         let quiet = |known: &Platform| known.events.iter().all(|event| event.standing == Standing::Acknowledged);
         let found = self.platform.wait_for(|known| quiet(known).then_some(()));
         found.unwrap_or_else(|| panic!("events stay without an acknowledgement"));
+    }
+
+    /// Waits until an event was brought so often.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn wait_for_tries(&self, event: &str, count: usize) {
+        let tried = |known: &state::Event| known.payload.contains(event) && known.tries >= count;
+        let found = self.platform.wait_for(|known| known.events.iter().any(tried).then_some(()));
+        found.unwrap_or_else(|| panic!("{event} is not brought {count} times"));
     }
 
     /// What the app answered to this event, each time that it was brought.

@@ -12,9 +12,6 @@ use super::frame::{CONTROL, DATA, Frame};
 use super::state::{Platform, Standing};
 use crate::watched::Watched;
 
-/// How long an app has to acknowledge an event.
-const ACK: Duration = Duration::from_secs(3);
-
 /// What is to be done next on a connection.
 enum Next {
     Send { name: String, frames: Vec<Vec<u8>> },
@@ -29,9 +26,10 @@ pub(super) async fn serve(mut socket: WebSocket, platform: Arc<Watched<Platform>
         known.links.standing.insert(link);
         link
     });
+    let ack = || Duration::from_secs(platform.look().links.ack_secs);
     let mut due: Option<(String, Instant)> = None;
     loop {
-        let deadline = due.as_ref().map_or_else(|| Instant::now() + ACK, |(_, at)| *at);
+        let deadline = due.as_ref().map_or_else(|| Instant::now() + ack(), |(_, at)| *at);
         tokio::select! {
             next = platform.until(|known| next(known, link)) => match next {
                 Next::Cut => break,
@@ -40,9 +38,9 @@ pub(super) async fn serve(mut socket: WebSocket, platform: Arc<Watched<Platform>
                     send(&mut socket, frames).await;
                 }
                 Next::Send { name, frames } => {
-                    platform.change(|known| known.stand(&name, Standing::Sent(link)));
+                    platform.change(|known| known.brought(&name, link));
                     send(&mut socket, frames).await;
-                    due = Some((name, Instant::now() + ACK));
+                    due = Some((name, Instant::now() + ack()));
                 }
             },
             packet = socket.recv() => {
@@ -117,9 +115,10 @@ async fn hear(socket: &mut WebSocket, platform: &Watched<Platform>, bytes: &[u8]
 }
 
 impl Platform {
-    fn stand(&mut self, name: &str, standing: Standing) {
+    fn brought(&mut self, name: &str, link: u64) {
         if let Some(event) = self.events.iter_mut().find(|event| event.name == name) {
-            event.standing = standing;
+            event.standing = Standing::Sent(link);
+            event.tries += 1;
         }
     }
 

@@ -51,6 +51,8 @@ pub(super) struct Event {
     pub(super) name: String,
     pub(super) payload: String,
     pub(super) standing: Standing,
+    /// How often it was brought.
+    pub(super) tries: usize,
     /// What the app answered, each time.
     pub(super) answers: Vec<u64>,
 }
@@ -73,6 +75,8 @@ pub(super) struct Links {
     /// How many bytes of an event go into a frame.
     pub(super) piece: usize,
     pub(super) ping_secs: u64,
+    /// How long an app has to acknowledge an event.
+    pub(super) ack_secs: u64,
     /// Frames of any form that go out next.
     pub(super) raw: Vec<Vec<u8>>,
 }
@@ -116,6 +120,7 @@ impl Platform {
             reversed: false,
             piece: 64 << 10,
             ping_secs: 120,
+            ack_secs: 3,
             raw: vec![],
         };
         Self {
@@ -157,7 +162,7 @@ impl Platform {
 
     pub(super) fn queue(&mut self, payload: String) {
         let name = self.name("msg");
-        self.events.push(Event { name, payload, standing: Standing::Waiting, answers: vec![] });
+        self.events.push(Event { name, payload, standing: Standing::Waiting, tries: 0, answers: vec![] });
     }
 
     /// What is special about where a message is: in a thread it has a root and a thread.

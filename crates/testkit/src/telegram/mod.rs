@@ -230,7 +230,7 @@ impl BotApi {
         known.calls.iter().filter(|call| call.method == method).map(|call| call.body.clone()).collect()
     }
 
-    /// Waits for so many calls of this method, and gives the last of them.
+    /// Waits for so many calls of this method, and gives the last of them. It has come; it need not be done.
     ///
     /// # Panics
     /// If they do not come.
@@ -263,6 +263,14 @@ impl BotApi {
     pub fn wait_for_quiet(&self) {
         let found = self.platform.wait_for(|known| known.feed.pending.is_empty().then_some(()));
         found.unwrap_or_else(|| panic!("updates stay unconfirmed"));
+    }
+
+    /// Waits until the bot wants to be called, and says where.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn wait_for_hook(&self) -> Hook {
+        self.platform.wait_for(|known| known.feed.hook.clone()).unwrap_or_else(|| panic!("there is no webhook"))
     }
 
     /// Where the bot wants to be called.
