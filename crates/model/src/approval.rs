@@ -10,6 +10,7 @@ use crate::content::Text;
 use crate::conversation::Channel;
 use crate::ids::{ApprovalId, ConversationId, ExecutionId, PersonId, RuntimeSessionId, TurnId};
 use crate::person::Identity;
+use crate::policy::Ruling;
 use crate::raw_input;
 use crate::rejection::Rejection;
 use crate::shown::{Shown, View};
@@ -36,6 +37,9 @@ pub struct Approval {
     pub options: Vec<ApprovalOption>,
     /// After this moment nobody can say yes.
     pub expires_at: Timestamp,
+    /// Whether a rule or an allowance decides it at once: then nobody is asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ruled: bool,
 }
 
 /// What an agent asks to do.
@@ -73,6 +77,9 @@ pub struct Asked {
     pub options: Vec<ApprovalOption>,
     /// How long it can be decided.
     pub expires_secs: u64,
+    /// What decides it in the place of a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ruling: Option<Ruling>,
 }
 
 /// One answer that the agent offers.
@@ -177,6 +184,11 @@ pub enum Settlement {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         given: Option<Given>,
     },
+    /// A rule or an allowance decided, in the same moment in which it was asked. It is never judged again.
+    Ruled {
+        /// What decided, in which version of the policy.
+        ruling: Ruling,
+    },
     /// Nobody said anything in time.
     Expired,
     /// There is nothing left to decide.
@@ -226,6 +238,10 @@ impl Settlement {
         match self {
             Settlement::Approved { .. } => "approved",
             Settlement::Denied { .. } => "denied",
+            Settlement::Ruled { ruling } => match ruling.standing.verdict() {
+                Verdict::Approve => "approved",
+                Verdict::Deny => "denied",
+            },
             Settlement::Expired => "expired",
             Settlement::Void { .. } => "void",
         }

@@ -27,6 +27,7 @@ pub mod input;
 pub mod item;
 pub mod person;
 pub mod plan;
+pub mod policy;
 pub mod present;
 pub mod project;
 mod raw_input;
@@ -66,7 +67,7 @@ pub fn decide(to: StreamId, state: &State, command: Command, now: Now) -> Result
             person::decide(state.as_ref(), command, now).map(|events| wrap(events, Event::Person))
         }
         (StreamId::Project(_), State::Project(state), Command::Project(command)) => {
-            project::decide(state.as_ref(), command).map(|events| wrap(events, Event::Project))
+            project::decide(state.as_ref(), command, now.at).map(|events| wrap(events, Event::Project))
         }
         (StreamId::Conversation(_), State::Conversation(state), Command::Conversation(command)) => {
             conversation::decide(state.as_deref(), command).map(|events| wrap(events, Event::Conversation))

@@ -1,13 +1,17 @@
-//! Project: a body of code, with its roots, its default agent and its members.
+//! Project: a body of code, with its roots, its default agent, its members and its policy.
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::Source;
 use crate::command::Command;
 use crate::effect::Effect;
-use crate::ids::{PersonId, ProjectId, TaskId};
+use crate::execution::Role;
+use crate::ids::{ApprovalId, PersonId, ProjectId, TaskId};
+use crate::policy::{Allowance, Allowed, Made, Policy, Rule, RuleDraft, Ruling, Standing};
 use crate::rejection::Rejection;
 use crate::stream::StreamId;
 use crate::task::TaskCommand;
+use crate::time::Timestamp;
 
 /// The most notes that a project keeps.
 const MAX_NOTES: usize = 50;
@@ -32,6 +36,9 @@ pub struct Project {
     pub tasks: u64,
     /// Whether it was put away.
     pub archived: bool,
+    /// What is allowed without asking, and what is forbidden.
+    #[serde(default)]
+    pub policy: Policy,
 }
 
 /// What can be asked of a project.
@@ -68,6 +75,56 @@ pub enum ProjectCommand {
         /// Which task.
         task: TaskId,
     },
+    /// Let a role do something without asking, or ask again.
+    Allow {
+        /// Which role.
+        role: Role,
+        /// What.
+        what: Allowed,
+        /// Whether it is allowed.
+        answer: Asking,
+        /// Who says so.
+        by: PersonId,
+        /// From where.
+        source: Source,
+    },
+    /// Make a rule.
+    AddRule {
+        /// What it says.
+        draft: RuleDraft,
+        /// Who makes it.
+        by: PersonId,
+        /// From where.
+        source: Source,
+    },
+    /// Take a rule back.
+    RevokeRule {
+        /// Which.
+        number: u64,
+        /// Who takes it back.
+        by: PersonId,
+        /// From where.
+        source: Source,
+    },
+    /// A request was decided by a standing. Refused if the policy is no longer the one that it was found in.
+    ApplyStanding {
+        /// What decided, in which version.
+        ruling: Ruling,
+        /// Of which task.
+        task: TaskId,
+        /// Which request.
+        approval: ApprovalId,
+    },
+}
+
+/// Whether a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asking {
+    /// Each time.
+    Ask,
+    /// Never: it is allowed.
+    Allow,
 }
 
 /// What happened to a project.
@@ -106,9 +163,49 @@ pub enum ProjectEvent {
         /// Counts from one.
         number: u64,
     },
+    /// A role may do something without asking, or is asked about again.
+    AllowanceSet {
+        /// Which role.
+        role: Role,
+        /// What.
+        what: Allowed,
+        /// Whether it is allowed.
+        answer: Asking,
+        /// Who said so.
+        made: Made,
+    },
+    /// A rule was made.
+    RuleAdded {
+        /// Which.
+        number: u64,
+        /// What it says.
+        draft: RuleDraft,
+        /// Who made it.
+        made: Made,
+    },
+    /// A rule was taken back.
+    RuleRevoked {
+        /// Which.
+        number: u64,
+        /// Who took it back.
+        made: Made,
+    },
+    /// A request was decided without asking.
+    StandingApplied {
+        /// By what.
+        standing: Standing,
+        /// Of which task.
+        task: TaskId,
+        /// Which request.
+        approval: ApprovalId,
+    },
 }
 
-pub(crate) fn decide(state: Option<&Project>, command: ProjectCommand) -> Result<Vec<ProjectEvent>, Rejection> {
+pub(crate) fn decide(
+    state: Option<&Project>,
+    command: ProjectCommand,
+    at: Timestamp,
+) -> Result<Vec<ProjectEvent>, Rejection> {
     let Some(project) = state else {
         return match command {
             ProjectCommand::Add { project, name, root, agent, member } => {
@@ -116,7 +213,11 @@ pub(crate) fn decide(state: Option<&Project>, command: ProjectCommand) -> Result
             }
             ProjectCommand::SetDefaultAgent { .. }
             | ProjectCommand::PinNote { .. }
-            | ProjectCommand::NumberTask { .. } => Err(Rejection::NotFound { what: "project" }),
+            | ProjectCommand::NumberTask { .. }
+            | ProjectCommand::Allow { .. }
+            | ProjectCommand::AddRule { .. }
+            | ProjectCommand::RevokeRule { .. }
+            | ProjectCommand::ApplyStanding { .. } => Err(Rejection::NotFound { what: "project" }),
         };
     };
     match command {
@@ -129,6 +230,33 @@ pub(crate) fn decide(state: Option<&Project>, command: ProjectCommand) -> Result
         }
         ProjectCommand::PinNote { person, text } => Ok(vec![ProjectEvent::ProjectNotePinned { person, text }]),
         ProjectCommand::NumberTask { task } => Ok(vec![ProjectEvent::TaskNumbered { task, number: project.tasks + 1 }]),
+        ProjectCommand::Allow { role, what, answer, by, source } => {
+            let known = project.policy.allowances.iter().any(|known| known.role == role && known.what == what);
+            let changes = known != (answer == Asking::Allow);
+            let made = Made { by, source, at };
+            Ok(changes.then_some(ProjectEvent::AllowanceSet { role, what, answer, made }).into_iter().collect())
+        }
+        ProjectCommand::AddRule { draft, by, source } => {
+            // The same rule again is the same rule.
+            if project.policy.rules.iter().any(|rule| rule.draft.same(&draft)) {
+                return Ok(vec![]);
+            }
+            project.policy.check(&draft)?;
+            let made = Made { by, source, at };
+            Ok(vec![ProjectEvent::RuleAdded { number: project.policy.made + 1, draft, made }])
+        }
+        ProjectCommand::RevokeRule { number, by, source } => {
+            if project.policy.rules.iter().all(|rule| rule.number != number) {
+                return Err(Rejection::NotFound { what: "rule" });
+            }
+            Ok(vec![ProjectEvent::RuleRevoked { number, made: Made { by, source, at } }])
+        }
+        ProjectCommand::ApplyStanding { ruling, task, approval } => {
+            if ruling.version != project.policy.version {
+                return Err(Rejection::PolicyChanged);
+            }
+            Ok(vec![ProjectEvent::StandingApplied { standing: ruling.standing, task, approval }])
+        }
     }
 }
 
@@ -144,16 +272,44 @@ pub(crate) fn evolve(state: &mut Option<Project>, event: &ProjectEvent) {
                 notes: vec![],
                 tasks: 0,
                 archived: false,
+                policy: Policy::default(),
             });
         }
         (Some(project), ProjectEvent::DefaultAgentSet { agent }) => project.default_agent.clone_from(agent),
         (Some(project), ProjectEvent::ProjectNotePinned { text, .. }) => project.notes.push(text.clone()),
         (Some(project), ProjectEvent::TaskNumbered { number, .. }) => project.tasks = *number,
+        (Some(project), ProjectEvent::AllowanceSet { role, what, answer, made }) => {
+            let policy = &mut project.policy;
+            policy.version += 1;
+            policy.allowances.retain(|known| known.role != *role || known.what != *what);
+            if *answer == Asking::Allow {
+                policy.allowances.push(Allowance { role: *role, what: *what, made: made.clone() });
+            }
+        }
+        (Some(project), ProjectEvent::RuleAdded { number, draft, made }) => {
+            let policy = &mut project.policy;
+            policy.version += 1;
+            policy.made = *number;
+            policy.rules.push(Rule { number: *number, draft: draft.clone(), made: made.clone(), uses: 0 });
+        }
+        (Some(project), ProjectEvent::RuleRevoked { number, .. }) => {
+            project.policy.version += 1;
+            project.policy.rules.retain(|rule| rule.number != *number);
+        }
+        (Some(project), ProjectEvent::StandingApplied { standing: Standing::Rule { number, .. }, .. }) => {
+            let used = project.policy.rules.iter_mut().filter(|rule| rule.number == *number);
+            used.for_each(|rule| rule.uses += 1);
+        }
+        (Some(_), ProjectEvent::StandingApplied { standing: Standing::Allowance { .. }, .. }) => {}
         (
             None,
             ProjectEvent::DefaultAgentSet { .. }
             | ProjectEvent::ProjectNotePinned { .. }
-            | ProjectEvent::TaskNumbered { .. },
+            | ProjectEvent::TaskNumbered { .. }
+            | ProjectEvent::AllowanceSet { .. }
+            | ProjectEvent::RuleAdded { .. }
+            | ProjectEvent::RuleRevoked { .. }
+            | ProjectEvent::StandingApplied { .. },
         ) => {}
     }
 }
@@ -169,6 +325,10 @@ pub(crate) fn react(project: &Project, event: &ProjectEvent) -> Vec<Effect> {
         }
         ProjectEvent::ProjectAdded { .. }
         | ProjectEvent::DefaultAgentSet { .. }
-        | ProjectEvent::ProjectNotePinned { .. } => vec![],
+        | ProjectEvent::ProjectNotePinned { .. }
+        | ProjectEvent::AllowanceSet { .. }
+        | ProjectEvent::RuleAdded { .. }
+        | ProjectEvent::RuleRevoked { .. }
+        | ProjectEvent::StandingApplied { .. } => vec![],
     }
 }

@@ -32,6 +32,18 @@ pub enum Rejection {
     /// The agent offers no such answer.
     #[error("the agent offers no answer that means this once and no more")]
     NoSuchOption,
+    /// No rule can be about it.
+    #[error("no rule can be made of this: {why}")]
+    NoRule {
+        /// Why, in words.
+        why: String,
+    },
+    /// There are as many rules as anybody keeps in mind.
+    #[error("the project has too many rules")]
+    TooManyRules,
+    /// The policy is no longer the one that a request was judged by.
+    #[error("the policy has changed")]
+    PolicyChanged,
     /// Someone speaks for a process that is no longer the current one.
     #[error("epoch {given} is not the current epoch {current}")]
     StaleEpoch {
@@ -101,6 +113,9 @@ impl Rejection {
             Rejection::DigestMismatch => "digest_mismatch",
             Rejection::NotShown => "not_shown",
             Rejection::NoSuchOption => "no_such_option",
+            Rejection::NoRule { .. } => "no_rule",
+            Rejection::TooManyRules => "too_many_rules",
+            Rejection::PolicyChanged => "policy_changed",
             Rejection::StaleEpoch { .. } => "stale_epoch",
             Rejection::TurnRunning => "turn_running",
             Rejection::WorkspaceBusy { .. } => "workspace_busy",
@@ -127,6 +142,9 @@ impl Rejection {
             Rejection::DigestMismatch => "look at the request again and decide on what it shows now",
             Rejection::NotShown => "open it where it is shown as a whole, or say no",
             Rejection::NoSuchOption => "say no, or cancel the turn",
+            Rejection::NoRule { .. } => "approve it each time",
+            Rejection::TooManyRules => "`tl rules list` shows them, `tl rules revoke` takes one back",
+            Rejection::PolicyChanged => "nothing to do: a person is asked",
             Rejection::StaleEpoch { .. } => "nothing to do: a newer process has taken over",
             Rejection::TurnRunning => "`tl cancel KEY` stops it",
             Rejection::WorkspaceBusy { .. } => "wait for it to end, or `tl cancel KEY` stops a turn",

@@ -145,6 +145,7 @@ fn the_digest_of_a_known_request_is_known() {
         ask: asked.ask,
         options: asked.options,
         expires_at: Timestamp::from_millis(6),
+        ruled: false,
     };
     assert_eq!(approval.digest(), "9a4967bb1465f05d8915f77689b7fc7326e37251be112d9945cdfbb140188872");
 }

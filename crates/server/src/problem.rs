@@ -66,6 +66,7 @@ fn status_of(code: &str) -> StatusCode {
         | "project_exists"
         | "approval_settled"
         | "stale_epoch"
+        | "policy_changed"
         | "turn_running"
         | "workspace_busy"
         | "workspace_gone"
@@ -85,7 +86,7 @@ fn status_of(code: &str) -> StatusCode {
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "project_unknown" | "agent_unknown" | "blob_unknown" | "bad_locale" | "bad_path" | "bad_project_name"
-        | "no_such_option" => StatusCode::UNPROCESSABLE_ENTITY,
+        | "no_such_option" | "no_rule" | "too_many_rules" => StatusCode::UNPROCESSABLE_ENTITY,
         "queue_full" => StatusCode::TOO_MANY_REQUESTS,
         "not_available" => StatusCode::NOT_IMPLEMENTED,
         "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" => {

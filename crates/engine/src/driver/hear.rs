@@ -253,6 +253,7 @@ impl Shared {
             ask: Ask { call: request.call, title: request.title, tool: request.tool, input, cwd: cwd.to_owned() },
             options: request.options,
             expires_secs: self.config.approval_expires.as_secs(),
+            ruling: None,
         }))
     }
 

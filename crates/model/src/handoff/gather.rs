@@ -186,9 +186,9 @@ impl Gathering {
         let (by, reason) = match settlement {
             Settlement::Approved { by, .. } => (Some(*by), None),
             Settlement::Denied { by, reason, .. } => (Some(*by), reason.clone()),
-            Settlement::Expired | Settlement::Void { .. } => (None, None),
+            Settlement::Ruled { .. } | Settlement::Expired | Settlement::Void { .. } => (None, None),
         };
-        if !matches!(settlement, Settlement::Approved { .. }) {
+        if settlement.word() != "approved" {
             self.refused.insert(asked.ask.call.clone());
         }
         if let Some(by) = by {

@@ -5,7 +5,7 @@
 use super::fit;
 use super::glance::{NAME_CHARS, row_glance};
 use super::locale::Locale;
-use crate::approval::Settlement;
+use crate::approval::{Settlement, Verdict};
 use crate::ids::DecisionId;
 use crate::rejection::Rejection;
 use crate::reply::{Action, Link, Reply};
@@ -117,6 +117,10 @@ pub fn settled(locale: Locale, settlement: &Settlement, what: &str) -> Reply {
     Reply::plain(match settlement {
         Settlement::Approved { .. } => locale.approved(what),
         Settlement::Denied { .. } => locale.denied(what),
+        Settlement::Ruled { ruling } => match ruling.standing.verdict() {
+            Verdict::Approve => locale.approved(what),
+            Verdict::Deny => locale.denied(what),
+        },
         Settlement::Expired => locale.expired(what),
         Settlement::Void { cause, .. } => locale.void(what, fit(cause, 120)),
     })
@@ -140,6 +144,9 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::Exists { .. }
         | Rejection::DigestMismatch
         | Rejection::NotShown
+        | Rejection::NoRule { .. }
+        | Rejection::TooManyRules
+        | Rejection::PolicyChanged
         | Rejection::NoSuchOption
         | Rejection::StaleEpoch { .. }
         | Rejection::WorkspaceBusy { .. }

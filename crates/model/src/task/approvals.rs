@@ -23,7 +23,7 @@ const TITLE_CHARS: usize = 200;
 
 impl Draft {
     pub(super) fn asked(&mut self, session: RuntimeSessionId, asked: Asked) {
-        let Asked { approval: id, request, ask, options, expires_secs } = asked;
+        let Asked { approval: id, request, ask, options, expires_secs, ruling } = asked;
         // The spool may be read again after a crash: the same request is asked once.
         if self.task.approvals.knows(id) {
             return;
@@ -43,7 +43,7 @@ impl Draft {
             }
             return;
         }
-        let approval = Approval {
+        let mut approval = Approval {
             id,
             execution: execution.id,
             session,
@@ -53,8 +53,18 @@ impl Draft {
             ask,
             options,
             expires_at: self.at.after(Duration::from_secs(expires_secs)),
+            ruled: false,
         };
+        // A rule cannot give an answer that the agent does not offer.
+        let ruling = ruling.filter(|ruling| match ruling.standing.verdict() {
+            Verdict::Approve => approval.option_for(Verdict::Approve, None).is_some(),
+            Verdict::Deny => true,
+        });
+        approval.ruled = ruling.is_some();
         self.emit(TaskEvent::ApprovalRequested { approval: Box::new(approval) });
+        if let Some(ruling) = ruling {
+            self.settle(id, Settlement::Ruled { ruling });
+        }
     }
 
     /// The first decision wins.

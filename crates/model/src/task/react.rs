@@ -13,6 +13,7 @@ use crate::ids::{
     ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, PersonId, RuntimeSessionId, TaskId, TurnId, WorkspaceId,
 };
 use crate::present::{self, Locale};
+use crate::project::ProjectCommand;
 use crate::runtime_session::{RuntimePhase, SettingChange};
 use crate::site::{ChangeKind, ChangeResult};
 use crate::stream::StreamId;
@@ -46,6 +47,8 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionParked { session, .. }
         | TaskEvent::RuntimeSessionLost { session, .. }
         | TaskEvent::RuntimeSessionClosed { session, .. } => stop_process(before, after, *session),
+        // Nobody is asked, so nobody is told.
+        TaskEvent::ApprovalRequested { approval } if approval.ruled => vec![],
         TaskEvent::ApprovalRequested { approval } => asked(after, approval, at),
         TaskEvent::ApprovalSettled { approval, settlement } => {
             let mut effects = settled(before, after, *approval, settlement);
@@ -258,7 +261,9 @@ fn push_out(
 
 /// Every place that asked says how it ended.
 fn decided(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Settlement, at: Timestamp) -> Vec<Effect> {
-    let Some(known) = before.and_then(|before| before.approvals.pending(id)) else { return vec![] };
+    let known = before.and_then(|before| before.approvals.pending(id));
+    // Who was not asked is not told.
+    let Some(known) = known.filter(|known| !known.approval.ruled) else { return vec![] };
     let text = format!("{}: {}", settlement.word(), known.approval.ask.title);
     push_out(after, PushReason::Decided, id.uuid(), Some(id), text, at)
 }
@@ -284,6 +289,15 @@ fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Set
     let option = match settlement {
         Settlement::Approved { given, .. } => approval.option_for(Verdict::Approve, chosen(given)),
         Settlement::Denied { given, .. } => approval.option_for(Verdict::Deny, chosen(given)),
+        Settlement::Ruled { ruling } => {
+            // In the same transaction: a policy that has changed meanwhile undoes all of it.
+            let apply = ProjectCommand::ApplyStanding { ruling: ruling.clone(), task: after.id, approval: id };
+            effects.push(Effect::Tell {
+                to: StreamId::Project(after.project),
+                command: Box::new(Command::Project(apply)),
+            });
+            approval.option_for(ruling.standing.verdict(), None)
+        }
         // No decision means no.
         Settlement::Expired => approval.option_for(Verdict::Deny, None),
         Settlement::Void { kind, .. } if kind.waits() => None,

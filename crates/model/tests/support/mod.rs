@@ -28,6 +28,7 @@ use throughline_model::time::{Now, Timestamp};
 use throughline_model::turn::{StopReason, Usage};
 use throughline_model::{decide, evolve, react};
 
+#[derive(Clone)]
 pub struct World {
     pub states: BTreeMap<StreamId, State>,
     pub log: Vec<(StreamId, Event, Timestamp)>,
@@ -450,6 +451,7 @@ pub fn request(approval: ApprovalId, input: Option<&str>) -> Asked {
             option("no", OptionKind::RejectOnce),
         ],
         expires_secs: 3_600,
+        ruling: None,
     }
 }
 

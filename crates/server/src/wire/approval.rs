@@ -7,6 +7,7 @@ use throughline_model::content::Text;
 use throughline_model::conversation::Channel;
 use throughline_model::ids::Id as _;
 use throughline_model::person::Identity;
+use throughline_model::policy::Standing;
 use throughline_model::shown::View;
 use throughline_model::time::Timestamp;
 use throughline_model::view::{ApprovalRow, Settled};
@@ -80,6 +81,7 @@ pub(super) fn who_and_why(settlement: &Settlement) -> (Option<Uuid>, Option<Stri
     match settlement {
         Settlement::Approved { by, .. } => (Some(by.uuid()), None),
         Settlement::Denied { by, reason, .. } => (Some(by.uuid()), reason.clone()),
+        Settlement::Ruled { ruling } => (None, Some(by_what(&ruling.standing))),
         Settlement::Expired => (None, None),
         Settlement::Void { cause, .. } => (None, Some(cause.clone())),
     }
@@ -90,11 +92,20 @@ pub(super) fn not_asked(settlement: &Settlement) -> bool {
     matches!(settlement, Settlement::Void { kind: VoidKind::NotAsked, .. })
 }
 
+/// What decided in the place of a person: "by rule 3, made from cli on 2026-11-16".
+fn by_what(standing: &Standing) -> String {
+    let (what, made) = match standing {
+        Standing::Rule { number, made, .. } => (format!("by rule {number}"), made),
+        Standing::Allowance { what, made } => (format!("{} are allowed", what.word()), made),
+    };
+    format!("{what}, made from {} on {}", surface(made.source.surface), moment(made.at))
+}
+
 fn settled(settled: &Settled) -> api::Settled {
     let (by, reason) = who_and_why(&settled.settlement);
     let given = match &settled.settlement {
         Settlement::Approved { given, .. } | Settlement::Denied { given, .. } => given.as_ref(),
-        Settlement::Expired | Settlement::Void { .. } => None,
+        Settlement::Ruled { .. } | Settlement::Expired | Settlement::Void { .. } => None,
     };
     api::Settled {
         at: moment(settled.at),

@@ -238,6 +238,7 @@ impl Daemon {
                 option("no", OptionKind::RejectOnce),
             ],
             expires_secs: 3_600,
+            ruling: None,
         }));
         self.report(working, report).await;
         approval

@@ -145,6 +145,7 @@ impl Fixture {
             ask,
             options: vec![],
             expires_at: at(60_000),
+            ruled: false,
         };
         ApprovalRow { id: approval.id, task: self.id(), approval, state: "pending".into(), asked_at, settled: None }
     }
