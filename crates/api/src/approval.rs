@@ -66,6 +66,9 @@ pub struct Settled {
     /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The number of the project's rule that decided in the place of a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<u64>,
     /// Whether the agent did it without waiting for an answer.
     #[serde(default)]
     pub not_asked: bool,
@@ -116,9 +119,11 @@ pub struct ApprovalOption {
 pub enum ApprovalState {
     /// Nobody has decided it.
     Pending,
-    /// A person said yes.
+    /// The project's policy decides it, so nobody is asked. How it did is told next.
+    Ruled,
+    /// It is allowed.
     Approved,
-    /// A person said no.
+    /// It is not.
     Denied,
     /// Nobody said anything in time.
     Expired,
@@ -137,7 +142,7 @@ pub struct ApprovalList {
 }
 
 /// A person's word on an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideApproval {
     /// `allow` or `deny`; or the agent's own id of an option that means one of them, once.
@@ -148,4 +153,10 @@ pub struct DecideApproval {
     /// Why, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// With a yes: make the rule that allows it from now on. Where no rule can be about it, it is approved this once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
+    /// After this long that rule does not hold any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_secs: Option<u64>,
 }

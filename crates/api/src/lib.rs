@@ -19,6 +19,7 @@ pub mod import;
 pub mod login;
 pub mod message;
 pub mod person;
+pub mod policy;
 pub mod problem;
 pub mod project;
 pub mod search;

@@ -183,6 +183,11 @@ pub enum Action {
         /// The digest of what was shown.
         digest: String,
     },
+    /// Make the rule that allows from now on what was approved: `POST /approvals/{approval}/rule`.
+    MakeRule {
+        /// What was approved.
+        approval: Uuid,
+    },
     /// Answer the agent's question: a message that replies to the task.
     Answer {
         /// Which task.

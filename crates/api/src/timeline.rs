@@ -181,6 +181,9 @@ pub enum EntryBody {
         /// Why, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// The number of the project's rule that decided in the place of a person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<u64>,
         /// Whether the agent did it without waiting for an answer.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         not_asked: bool,

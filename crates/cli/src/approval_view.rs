@@ -12,7 +12,10 @@ use crate::safe_text::safe_line;
 
 /// The request, in a few lines.
 pub(crate) fn request(output: Output, approval: &Approval) -> String {
-    headed(output, approval, output.paint(Style::Warn, "needs approval:"))
+    match approval.state {
+        ApprovalState::Ruled => headed(output, approval, "asks:".to_owned()),
+        _ => headed(output, approval, output.paint(Style::Warn, "needs approval:")),
+    }
 }
 
 /// The request and what became of it, in a few lines.
@@ -50,6 +53,7 @@ pub(crate) fn how_to_answer(approval: &Approval) -> String {
 pub(crate) fn state_word(state: ApprovalState) -> &'static str {
     match state {
         ApprovalState::Pending => "pending",
+        ApprovalState::Ruled => "ruled",
         ApprovalState::Approved => "approved",
         ApprovalState::Denied => "denied",
         ApprovalState::Expired => "expired",

@@ -6,7 +6,7 @@ use throughline_api::client::Client;
 use uuid::Uuid;
 
 use crate::approval_view;
-use crate::commands::Context;
+use crate::commands::{Context, rules};
 use crate::failure::{Failure, Outcome};
 use crate::safe_text::safe_line;
 
@@ -16,32 +16,52 @@ const MIN_PREFIX: usize = 6;
 /// A person's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
-    Allow,
+    Allow(Always),
     Deny,
+}
+
+/// Whether a yes is for later too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Always {
+    No,
+    Yes { expires_in_secs: Option<u64> },
 }
 
 /// Shows the request and gives the person's word on it.
 pub(crate) async fn decide(context: &Context, id: &str, word: Word, reason: Option<String>) -> Outcome {
     let approval = context.ask(async |client| find(client, id).await).await?;
-    let option = match word {
-        Word::Allow => "allow",
-        Word::Deny => "deny",
+    let said = DecideApproval { digest: approval.digest.clone(), reason, ..DecideApproval::default() };
+    let decision = match word {
+        Word::Deny => DecideApproval { option: "deny".to_owned(), ..said },
+        Word::Allow(always) => {
+            approvable(&approval)?;
+            let said = DecideApproval { option: "allow".to_owned(), ..said };
+            match always {
+                Always::No => said,
+                Always::Yes { expires_in_secs } => DecideApproval { always: true, expires_in_secs, ..said },
+            }
+        }
     };
-    if word == Word::Allow {
-        approvable(&approval)?;
-    }
-    let decision = DecideApproval { option: option.to_owned(), digest: approval.digest.clone(), reason };
     // The digest binds it to one request, and a request is decided once: asking again is safe.
     let decided = context.ask(async |client| Ok(client.decide_approval(approval.id, &decision).await?)).await?;
     let output = context.output;
     output.document(&decided, || {
         let done = match word {
-            Word::Allow => "approved",
+            Word::Allow(_) => "approved",
             Word::Deny => "denied",
         };
         let key = safe_line(&approval.task.key).into_owned();
         let shown = approval_view::decided(output, &approval, done);
-        format!("{shown}watch it with: tl show {key} --follow\n")
+        let rule = match (&decided.rule, &decided.no_rule) {
+            (Some(rule), _) => format!(
+                "{}: no need to ask again; take it back with: tl rules revoke {}\n",
+                rules::line(rule),
+                rule.number
+            ),
+            (None, Some(why)) => format!("approved this once: {}\n", safe_line(why)),
+            (None, None) => String::new(),
+        };
+        format!("{shown}{rule}watch it with: tl show {key} --follow\n")
     })
 }
 

@@ -85,6 +85,7 @@ fn how(action: &Action) -> Option<String> {
         }
         Action::Decide { approval, option, .. } if option == "allow" => Some(format!("tl approve {approval}")),
         Action::Decide { approval, .. } => Some(format!("tl deny {approval}")),
+        Action::MakeRule { approval } => Some(format!("tl rules from {approval}")),
         _ => None,
     }
 }

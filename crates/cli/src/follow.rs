@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use throughline_api::approval::{Approval, DecideApproval};
+use throughline_api::approval::{Approval, ApprovalState, DecideApproval};
 use throughline_api::event::{Frame, LiveText};
 use throughline_api::task::{Execution, Task, TaskRef, TurnEnd, TurnOutcome};
 use throughline_api::timeline::{EntryBody, TimelineEntry};
@@ -183,7 +183,9 @@ impl<'a> Following<'a> {
                 output.line("the message was moved to another task")?;
                 return Ok(Next::Stop);
             }
-            EntryBody::Approval { approval } if Some(approval.turn) == self.aim.turn => {
+            EntryBody::Approval { approval }
+                if Some(approval.turn) == self.aim.turn && approval.state != ApprovalState::Ruled =>
+            {
                 self.show_live()?;
                 let text = self.view.end_line() + &approval_view::request(output, approval);
                 output.piece(&text)?;
@@ -256,7 +258,8 @@ impl<'a> Following<'a> {
     }
 
     async fn decide(&mut self, approval: &Approval, option: &str) -> Outcome<Option<TurnEnd>> {
-        let decision = DecideApproval { option: option.to_owned(), digest: approval.digest.clone(), reason: None };
+        let (option, digest) = (option.to_owned(), approval.digest.clone());
+        let decision = DecideApproval { option, digest, ..DecideApproval::default() };
         let decided = self.context.ask(async |client| Ok(client.decide_approval(approval.id, &decision).await?)).await;
         match decided {
             Ok(_) => Ok(None),

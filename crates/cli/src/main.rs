@@ -22,6 +22,7 @@ mod output;
 mod place;
 mod role;
 mod safe_text;
+mod span;
 mod table;
 mod task_change;
 mod task_view;

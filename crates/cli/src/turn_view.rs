@@ -4,8 +4,9 @@
 //! same item: what was shown live is not shown again. *Invariant:* entries of other turns and of other
 //! tasks show nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use throughline_api::approval::ApprovalState;
 use throughline_api::event::{LiveKind, LiveText};
 use throughline_api::task::{TurnEnd, TurnOutcome};
 use throughline_api::timeline::{EntryBody, PlanEntry, ToolCall, ToolStatus};
@@ -29,6 +30,8 @@ pub(crate) struct TurnView {
     shown: HashMap<Uuid, usize>,
     /// Tool calls whose last status was shown.
     tools: HashMap<Uuid, ToolStatus>,
+    /// Requests that the project's policy decides.
+    ruled: HashSet<Uuid>,
     plan: Vec<PlanEntry>,
     /// Whether the cursor stands in the middle of a line.
     mid_line: bool,
@@ -43,6 +46,7 @@ impl TurnView {
             turn: None,
             shown: HashMap::new(),
             tools: HashMap::new(),
+            ruled: HashSet::new(),
             plan: Vec::new(),
             mid_line: false,
         }
@@ -88,6 +92,16 @@ impl TurnView {
                 text
             }
             EntryBody::ToolCall(call) if self.is_ours(call.item.turn) => self.tool(call),
+            // Nobody is asked; what decided is told.
+            EntryBody::Approval { approval }
+                if approval.state == ApprovalState::Ruled && self.is_ours(Some(approval.turn)) =>
+            {
+                self.ruled.insert(approval.id);
+                String::new()
+            }
+            EntryBody::ApprovalSettled { approval, reason: Some(reason), .. } if self.ruled.remove(approval) => {
+                self.faint(&safe_line(reason))
+            }
             EntryBody::AgentNote { item, text, .. } if self.is_ours(item.turn) => self.faint(&safe_line(&text.text)),
             EntryBody::Plan { entries, .. } if self.turn.is_some() => self.plan(entries),
             EntryBody::TurnHeld { turn, behind } if self.is_ours(Some(*turn)) => {

@@ -177,10 +177,19 @@ impl Engine {
     /// # Errors
     /// If the model says no, or the store fails.
     pub async fn send(&self, to: StreamId, command: Command) -> Result<Vec<Recorded>, EngineError> {
+        self.carry_out(Request::of(to, command)).await
+    }
+
+    /// Carries commands out together, all of them or none.
+    pub(crate) async fn send_all(&self, commands: Vec<(StreamId, Command)>) -> Result<(), EngineError> {
+        self.carry_out(Request { commands, ..Request::default() }).await.map(drop)
+    }
+
+    async fn carry_out(&self, request: Request) -> Result<Vec<Recorded>, EngineError> {
         if self.inner.stop.is_cancelled() {
             return Err(EngineError::Stopping);
         }
-        Ok(self.inner.core.execute(Request::of(to, command)).await?)
+        Ok(self.inner.core.execute(request).await?)
     }
 
     /// The time, as the record sees it.

@@ -7,12 +7,14 @@ use crate::approval::{Settlement, Verdict};
 use crate::context::Surroundings;
 use crate::conversation::Received;
 use crate::ids::{ApprovalId, PersonId, TaskId};
-use crate::present::reply::{Subject, ack, clarify, correctable, decided, help, settled};
+use crate::policy::rule_for;
+use crate::present::reply::{Subject, ack, always, clarify, correctable, decided, help, settled};
 use crate::present::{self, Locale};
+use crate::rejection::Rejection;
 use crate::reply::{Action, Reply};
-use crate::route::{Intent, RouteDecision};
+use crate::route::{Intent, RouteDecision, Scope};
 use crate::task::Lifecycle;
-use crate::view::TaskRow;
+use crate::view::{ApprovalRow, TaskRow};
 
 /// What is said to a message besides what an agent may say; nothing where an agent is to speak.
 #[must_use]
@@ -28,8 +30,12 @@ pub fn reply(locale: Locale, person: PersonId, decision: &RouteDecision, around:
             Some(present::status::of_all(locale, &open, around.now))
         }
         Intent::Clarify { candidates, approvals } => Some(ask(locale, decision, around, candidates, approvals)),
-        Intent::Approve { approval, .. } => {
-            Some(settled(locale, &Settlement::Approved { by: person, given: None }, &what(*approval)))
+        Intent::Approve { approval, scope, .. } => {
+            let once = settled(locale, &Settlement::Approved { by: person, given: None }, &what(*approval));
+            Some(match (scope, around.approval(*approval)) {
+                (Scope::Always, Some(row)) => always(locale, once, *approval, offered(row)),
+                (Scope::Always | Scope::Once, _) => once,
+            })
         }
         Intent::Deny { approval, .. } => {
             Some(settled(locale, &Settlement::Denied { by: person, reason: None, given: None }, &what(*approval)))
@@ -86,6 +92,15 @@ pub fn consent(locale: Locale, received: Received) -> Received {
         ..received.decision
     };
     Received { decision: asked, reply: Some(reply), ..received }
+}
+
+/// The rule that "always" would make, in words; or why there is none.
+fn offered(row: &ApprovalRow) -> Result<String, String> {
+    match rule_for(&row.approval.ask, row.id) {
+        Ok(draft) => Ok(draft.words()),
+        Err(Rejection::NoRule { why }) => Err(why),
+        Err(other) => Err(other.to_string()),
+    }
 }
 
 fn subject(row: &TaskRow) -> Subject<'_> {

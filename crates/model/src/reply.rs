@@ -68,6 +68,11 @@ pub enum Action {
         /// The digest of what was shown.
         digest: String,
     },
+    /// Make the rule that allows from now on what was approved: `POST /approvals/{approval}/rule`.
+    MakeRule {
+        /// What was approved.
+        approval: ApprovalId,
+    },
     /// Answer the agent's question.
     Answer {
         /// Of which task.

@@ -43,22 +43,27 @@ impl Timestamp {
 }
 
 impl Timestamp {
+    /// The day in UTC, such as `2026-11-16`.
+    #[must_use]
+    pub fn day(self) -> String {
+        // Years begin in March here, so that the leap day is the last one.
+        let days = self.0.div_euclid(86_400_000) + 719_468;
+        let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * march + 2) / 5 + 1;
+        let month = if march < 10 { march + 3 } else { march - 9 };
+        let year = year + era * 400 + i64::from(month <= 2);
+        format!("{year:04}-{month:02}-{day:02}")
+    }
+
     /// The moment to the minute, as people read it: `2026-11-16 14:00 UTC`.
     #[must_use]
     pub fn utc(self) -> String {
         const DAY_MINUTES: i64 = 24 * 60;
-        let minutes = self.0.div_euclid(60_000);
-        let (days, minute) = (minutes.div_euclid(DAY_MINUTES), minutes.rem_euclid(DAY_MINUTES));
-        // The calendar counts from the first of March, so that a leap day is a year's last.
-        let shifted = days + 719_468;
-        let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let march_month = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-        let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
+        let minute = self.0.div_euclid(60_000).rem_euclid(DAY_MINUTES);
+        format!("{} {:02}:{:02} UTC", self.day(), minute / 60, minute % 60)
     }
 }
 
@@ -92,6 +97,21 @@ mod tests {
             (1_798_761_599_000, "2026-12-31 23:59 UTC"),
         ] {
             assert_eq!(Timestamp::from_millis(millis).utc(), text);
+        }
+    }
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (millis, day) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (86_399_999, "1970-01-01"),
+            (951_782_400_000, "2000-02-29"),
+            (1_709_251_200_000, "2024-03-01"),
+            (1_767_225_599_999, "2025-12-31"),
+            (4_107_542_400_000, "2100-03-01"),
+        ] {
+            assert_eq!(Timestamp::from_millis(millis).day(), day, "{millis}");
         }
     }
 }

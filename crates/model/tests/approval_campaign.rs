@@ -238,6 +238,7 @@ impl Story {
             changes: vec![],
             locations: vec![],
             exit_code: None,
+            unasked: false,
         });
         let item = Item { id: self.world.mint.id(), turn: Some(turn), body };
         self.report(Report::Recorded(Box::new(item)));

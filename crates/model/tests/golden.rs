@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use support::{World, asked, broken, open_failed};
-use throughline_model::approval::Verdict;
+use throughline_model::approval::{Source, Verdict};
 use throughline_model::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::content::{BlobRef, ContentBlock, Text};
 use throughline_model::conversation::Channel;
@@ -46,7 +46,8 @@ fn all_that_can_happen() -> World {
 
 fn people_and_settings(world: &mut World) {
     use throughline_model::command::Command;
-    use throughline_model::project::ProjectCommand;
+    use throughline_model::policy::{Allowed, Made, RuleDraft, Ruling, Standing};
+    use throughline_model::project::{Asking, ProjectCommand};
     let person = world.person;
     let stream = StreamId::Person(person);
     let send = |world: &mut World, command| drop(world.send(stream, Command::Person(command)).expect("taken"));
@@ -68,6 +69,25 @@ fn people_and_settings(world: &mut World) {
     world.send(StreamId::Project(project), Command::Project(set)).expect("set");
     let pin = ProjectCommand::PinNote { person, text: "tabs".into() };
     world.send(StreamId::Project(project), Command::Project(pin)).expect("pinned");
+    let source = Source { surface: Channel::Cli, identity: Some(Identity::OsUser { uid: 1000 }), conversation: None };
+    let allow = ProjectCommand::Allow {
+        role: Role::Editor,
+        what: Allowed::Reads,
+        answer: Asking::Allow,
+        by: person,
+        source: source.clone(),
+    };
+    world.send(StreamId::Project(project), Command::Project(allow)).expect("allowed");
+    let draft = RuleDraft::of(vec!["cargo".into(), "test".into()], Some(world.mint.id()));
+    let rule = ProjectCommand::AddRule { draft, by: person, source: source.clone() };
+    world.send(StreamId::Project(project), Command::Project(rule)).expect("made");
+    let made = Made { by: person, source: source.clone(), at: Timestamp::from_millis(7) };
+    let standing = Standing::Rule { number: 1, verdict: Verdict::Approve, made };
+    let (task, approval) = (world.mint.id(), world.mint.id());
+    let apply = ProjectCommand::ApplyStanding { ruling: Ruling { standing, version: 2 }, task, approval };
+    world.send(StreamId::Project(project), Command::Project(apply)).expect("applied");
+    let revoke = ProjectCommand::RevokeRule { number: 1, by: person, source };
+    world.send(StreamId::Project(project), Command::Project(revoke)).expect("revoked");
 }
 
 fn work(world: &mut World) -> throughline_model::ids::TaskId {
@@ -269,6 +289,10 @@ const EVENTS: &[&str] = &[
     "default_agent_set",
     "project_note_pinned",
     "task_numbered",
+    "allowance_set",
+    "rule_added",
+    "rule_revoked",
+    "standing_applied",
     "conversation_opened",
     "input_received",
     "input_corrected",

@@ -15,7 +15,7 @@ use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
 
 fn decision(option: &str, digest: &str) -> DecideApproval {
-    DecideApproval { option: option.into(), digest: Some(digest.into()), reason: None }
+    DecideApproval { option: option.into(), digest: Some(digest.into()), ..DecideApproval::default() }
 }
 
 #[tokio::test]
@@ -37,8 +37,8 @@ async fn a_yes_is_bound_to_what_was_shown_and_given_once() {
     let always = daemon.client.decide_approval(id, &decision("always", digest)).await.unwrap_err();
     assert_eq!(always.code(), "no_such_option");
     let decided = daemon.client.decide_approval(id, &decision("allow", digest)).await.unwrap();
-    assert_eq!(decided.state, ApprovalState::Approved);
-    let settled = decided.settled.unwrap();
+    assert_eq!(decided.approval.state, ApprovalState::Approved);
+    let settled = decided.approval.settled.unwrap();
     assert_eq!(settled.digest.as_deref(), Some(digest));
     assert_eq!(settled.source.unwrap().surface, "cli");
     let body = serde_json::to_vec(&decision("deny", digest)).unwrap();
@@ -56,7 +56,7 @@ async fn the_agents_own_word_for_no_is_a_no() {
     let digest = daemon.client.approval(id).await.unwrap().digest.unwrap();
     let reason = DecideApproval { reason: Some("not on a Friday".into()), ..decision("no", &digest) };
     let decided = daemon.client.decide_approval(id, &reason).await.unwrap();
-    assert_eq!(decided.state, ApprovalState::Denied);
+    assert_eq!(decided.approval.state, ApprovalState::Denied);
     let page = daemon.client.timeline(&working.key, &TimelineQuery::default()).await.unwrap();
     let why = page.entries.iter().find_map(|entry| match &entry.body {
         EntryBody::ApprovalSettled { reason, .. } => reason.clone(),

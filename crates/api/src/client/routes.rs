@@ -16,6 +16,7 @@ use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::LoginLink;
 use crate::message::{Correct, Explain, Explained, SendMessage, SentMessage};
 use crate::person::{ChangeMe, Me};
+use crate::policy::{AddRule, Decided, MakeRule, Policy, Rule, SetPolicy};
 use crate::project::{AddProject, Conversation, OpenConversation, PinnedNotes, Project, ProjectList};
 use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
@@ -327,6 +328,33 @@ impl Client {
         self.json(Call::post(&format!("/api/v1/projects/{}/notes", escaped(project))).with_json(note)?).await
     }
 
+    /// What a project allows and forbids.
+    pub async fn policy(&self, project: &str) -> Result<Policy, ClientError> {
+        self.json(Call::get(&format!("/api/v1/projects/{}/policy", escaped(project)))).await
+    }
+
+    /// Says what a role may do without asking.
+    pub async fn set_policy(&self, project: &str, set: &SetPolicy) -> Result<Policy, ClientError> {
+        let path = format!("/api/v1/projects/{}/policy", escaped(project));
+        self.json(Call { method: Method::PUT, ..Call::get(&path) }.with_json(set)?).await
+    }
+
+    /// Makes a rule.
+    pub async fn add_rule(&self, project: &str, add: &AddRule) -> Result<Rule, ClientError> {
+        self.json(Call::post(&format!("/api/v1/projects/{}/rules", escaped(project))).with_json(add)?).await
+    }
+
+    /// Takes a rule back.
+    pub async fn revoke_rule(&self, project: &str, number: u64) -> Result<Rule, ClientError> {
+        let path = format!("/api/v1/projects/{}/rules/{number}", escaped(project));
+        self.json(Call { method: Method::DELETE, ..Call::get(&path) }).await
+    }
+
+    /// Makes the rule that allows from now on what was approved.
+    pub async fn make_rule(&self, approval: Uuid, make: &MakeRule) -> Result<Rule, ClientError> {
+        self.json(Call::post(&format!("/api/v1/approvals/{approval}/rule")).with_json(make)?).await
+    }
+
     /// Approvals that are pending.
     pub async fn approvals(&self) -> Result<ApprovalList, ClientError> {
         self.json(Call::get("/api/v1/approvals?state=pending")).await
@@ -350,7 +378,7 @@ impl Client {
     }
 
     /// Says yes or no.
-    pub async fn decide_approval(&self, id: Uuid, decision: &DecideApproval) -> Result<Approval, ClientError> {
+    pub async fn decide_approval(&self, id: Uuid, decision: &DecideApproval) -> Result<Decided, ClientError> {
         self.json(Call::post(&format!("/api/v1/approvals/{id}/decision")).with_json(decision)?).await
     }
 

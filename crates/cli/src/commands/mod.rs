@@ -27,11 +27,13 @@ mod keep;
 mod locale;
 mod note;
 mod open;
+mod policy;
 mod project;
 mod reopen;
 mod restore;
 mod retry;
 mod route;
+pub(crate) mod rules;
 mod say;
 mod serve;
 mod show;
@@ -99,6 +101,8 @@ enum Command {
     Note(note::Args),
     Locale(locale::Args),
     Project(project::Args),
+    Policy(policy::Args),
+    Rules(rules::Args),
     Import(import::Args),
     Agents(agents::Args),
     Route(route::Args),
@@ -194,6 +198,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Locale(args) => client(output, |context| locale::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),
         Command::Project(args) => client(output, |context| project::run(context, args)),
+        Command::Policy(args) => client(output, |context| policy::run(context, args)),
+        Command::Rules(args) => client(output, |context| rules::run(context, args)),
         Command::Import(args) => client(output, |context| import::run(context, args)),
         Command::Agents(args) => client(output, |context| agents::run(context, args)),
         Command::Doctor(args) => client(output, |context| doctor::run(context, args)),

@@ -38,6 +38,8 @@ fn every_command_explains_itself() {
         "note",
         "locale",
         "project",
+        "policy",
+        "rules",
         "import",
         "agents",
         "route",

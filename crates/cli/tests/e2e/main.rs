@@ -22,6 +22,7 @@ mod real;
 mod restore;
 mod roles;
 mod route;
+mod rules;
 mod sessions;
 mod settings;
 mod terminal;

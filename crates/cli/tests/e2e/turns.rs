@@ -57,7 +57,6 @@ fn approvals_that_are_not_there_are_named() {
     world.fails(&["approve", "abc"], 1, "bad_id");
     world.fails(&["approve", "abcdef"], 1, "not_found");
     world.fails(&["deny", "00000000-0000-7000-8000-000000000000"], 1, "not_found");
-    world.fails(&["approve", "abcdef", "--always"], 1, "not_available");
 }
 
 #[test]

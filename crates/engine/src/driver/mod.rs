@@ -32,6 +32,7 @@ use std::time::Duration;
 use throughline_model::command::Command;
 use throughline_model::effect::{Effect, Process};
 use throughline_model::ids::{ExecutionId, RuntimeSessionId, TaskId};
+use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, TaskCommand};
 use throughline_store::port::Mark;
@@ -214,22 +215,26 @@ impl Shared {
         self.home.keepers().join(format!("{}-{}", process.session, process.epoch))
     }
 
-    /// Commits what a process did. A full disk or the like is waited out: nothing that an agent said is lost.
-    async fn report(&self, process: Process, reports: Vec<Report>, along: Request) -> Result<(), Stale> {
+    /// Commits what a process did, and what the project's policy makes of what it asks. A full disk or the like is
+    /// waited out: nothing that an agent said is lost.
+    async fn report(&self, process: Process, mut reports: Vec<Report>, along: Request) -> Result<(), Stale> {
         let to = StreamId::Task(process.task);
-        let command = |report| {
+        let command = |report: &Report| {
+            let report = report.clone();
             let command = TaskCommand::Report { session: process.session, epoch: process.epoch, report };
             (to, Command::Task(command))
         };
-        let mut commands: Vec<_> = reports.into_iter().map(command).collect();
-        // What comes along belongs to the turn, so it is told before the last report ends it.
-        let last = commands.len().saturating_sub(1);
-        commands.splice(last..last, along.commands);
         loop {
-            let request =
-                Request { commands: commands.clone(), settled: along.settled.clone(), inbox: None, mark: along.mark };
+            self.judge(process, &mut reports).await;
+            let mut commands: Vec<_> = reports.iter().map(command).collect();
+            // What comes along belongs to the turn, so it is told before the last report ends it.
+            let last = commands.len().saturating_sub(1);
+            commands.splice(last..last, along.commands.clone());
+            let request = Request { commands, settled: along.settled.clone(), inbox: None, mark: along.mark };
             match self.core.execute(request).await {
                 Ok(_) => return Ok(()),
+                // Somebody changed it in between, so it is judged anew.
+                Err(ExecuteError::Engine(EngineError::Rejected(Rejection::PolicyChanged))) => {}
                 Err(ExecuteError::Engine(EngineError::Rejected(rejection))) => {
                     tracing::debug!(?process, %rejection, "a report came too late");
                     return Err(Stale);
@@ -241,6 +246,14 @@ impl Shared {
                         () = self.run.stop.cancelled() => return Err(Stale),
                     }
                 }
+            }
+        }
+    }
+
+    async fn judge(&self, process: Process, reports: &mut [Report]) {
+        for report in reports {
+            if let Report::Asked(asked) = report {
+                asked.ruling = crate::policy::judge(&self.core, process, &asked.ask).await;
             }
         }
     }

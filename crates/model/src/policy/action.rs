@@ -72,6 +72,12 @@ impl Places {
         self.relative(path, roots).is_some()
     }
 
+    /// Whether all that an action names is inside.
+    #[must_use]
+    pub fn all_inside(&self, action: &Action, roots: &[&str]) -> bool {
+        action.paths().into_iter().all(|path| self.inside(path, roots))
+    }
+
     /// The path below the root that it is in.
     fn relative<'a>(&'a self, path: &str, roots: &[&str]) -> Option<&'a str> {
         let real = self.0.get(path)?;

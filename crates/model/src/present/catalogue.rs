@@ -191,6 +191,12 @@ catalogue! {
             zh: "用你自己的话说要做什么；后续消息会接着上一轮继续。\n“新任务：……”另起一个任务，“让 NAME 也审查一下”加入另一个智能体，“进展如何？”告诉你现状。\n只有一个请求在等待时，“同意”或“拒绝”即可决定；“停”会停止正在运行的；“不，我说的是 KEY”会移动消息。"
         }
         approved(what) { en: "Approved once: `{what}`", zh: "已批准一次：`{what}`" }
+        always_offer(rule) {
+            en: "From now on it can go without asking: `{rule}`",
+            zh: "今后可以不再询问：`{rule}`"
+        }
+        always_not(why) { en: "It is asked each time: {why}", zh: "每次仍会询问：{why}" }
+        button_always(rule) { en: "Always allow {rule}", zh: "始终允许 {rule}" }
         denied(what) { en: "Denied: `{what}`", zh: "已拒绝：`{what}`" }
         expired(what) { en: "Nobody decided in time, so it was denied: `{what}`", zh: "无人及时决定，已按拒绝处理：`{what}`" }
         void(what, cause) {
@@ -239,6 +245,28 @@ catalogue! {
         needs_approval(what) { en: "needs approval: {what}", zh: "需要批准：{what}" }
         settled_approved() { en: "approved", zh: "已批准" }
         settled_denied() { en: "denied", zh: "已拒绝" }
+        allowed_by_rule(number, place, day) {
+            en: "allowed by rule {number}, created from {place} on {day}",
+            zh: "由规则 {number} 允许（{day} 创建于{place}）"
+        }
+        denied_by_rule(number, place, day) {
+            en: "denied by rule {number}, created from {place} on {day}",
+            zh: "由规则 {number} 拒绝（{day} 创建于{place}）"
+        }
+        reads_allowed(place, day) {
+            en: "reads are allowed here, as set from {place} on {day}",
+            zh: "此处允许读取（{day} 设置于{place}）"
+        }
+        edits_allowed(place, day) {
+            en: "edits are allowed here, as set from {place} on {day}",
+            zh: "此处允许编辑（{day} 设置于{place}）"
+        }
+        from_web() { en: "the web page", zh: "网页" }
+        from_cli() { en: "the terminal", zh: "终端" }
+        from_ide() { en: "the editor", zh: "编辑器" }
+        from_api() { en: "the API", zh: "接口" }
+        from_telegram() { en: "Telegram", zh: "Telegram 聊天" }
+        from_feishu() { en: "Feishu", zh: "飞书" }
         settled_expired() { en: "expired", zh: "已过期" }
         settled_void() { en: "void", zh: "已作废" }
         held_behind(behind) { en: "waits for {behind}", zh: "等待 {behind}" }

@@ -5,8 +5,8 @@
 use super::fit;
 use super::glance::{NAME_CHARS, row_glance};
 use super::locale::Locale;
-use crate::approval::{Settlement, Verdict};
-use crate::ids::DecisionId;
+use crate::approval::Settlement;
+use crate::ids::{ApprovalId, DecisionId};
 use crate::rejection::Rejection;
 use crate::reply::{Action, Link, Reply};
 use crate::route::Intent;
@@ -117,13 +117,23 @@ pub fn settled(locale: Locale, settlement: &Settlement, what: &str) -> Reply {
     Reply::plain(match settlement {
         Settlement::Approved { .. } => locale.approved(what),
         Settlement::Denied { .. } => locale.denied(what),
-        Settlement::Ruled { ruling } => match ruling.standing.verdict() {
-            Verdict::Approve => locale.approved(what),
-            Verdict::Deny => locale.denied(what),
-        },
+        Settlement::Ruled { ruling } => locale.because(what, locale.ruled(&ruling.standing)),
         Settlement::Expired => locale.expired(what),
         Settlement::Void { cause, .. } => locale.void(what, fit(cause, 120)),
     })
+}
+
+/// A yes for now, by someone who meant it for later too: the rule that would do that is theirs to make, by a button
+/// that shows it (DESIGN §8).
+#[must_use]
+pub fn always(locale: Locale, reply: Reply, approval: ApprovalId, rule: Result<String, String>) -> Reply {
+    let add = |text: String| Reply { text: format!("{}\n{text}", reply.text), ..reply.clone() };
+    match rule {
+        Ok(rule) => {
+            add(locale.always_offer(rule.clone())).or(locale.button_always(rule), Action::MakeRule { approval })
+        }
+        Err(why) => add(locale.always_not(why)),
+    }
 }
 
 /// A "no" in the person's language, as far as it is about what they can do. Its code and hint stay what they are.

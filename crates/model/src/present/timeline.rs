@@ -9,6 +9,7 @@ use super::card::{changed_file, step};
 use super::fit;
 use super::glance::NAME_CHARS;
 use super::locale::Locale;
+use crate::approval::Settlement;
 use crate::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
 use crate::content::{Text, plain_text};
 use crate::ids::ExecutionId;
@@ -153,6 +154,9 @@ fn single(locale: Locale, event: &TaskEvent) -> Option<Entry> {
             below: approval.ask.input.iter().map(Text::head).chain([approval.ask.cwd.as_str()]).map(said).collect(),
             ..entry(Kind::Approval, locale.needs_approval(line(&approval.ask.title)))
         },
+        TaskEvent::ApprovalSettled { settlement: Settlement::Ruled { ruling }, .. } => {
+            entry(Kind::Settled, locale.ruled(&ruling.standing))
+        }
         TaskEvent::ApprovalSettled { settlement, .. } => entry(Kind::Settled, locale.settled(settlement.word())),
         TaskEvent::TurnHeld { behind, .. } => entry(Kind::Task, locale.held_behind(line(behind))),
         TaskEvent::TurnStopRequested { wish: StopWish::Cancel | StopWish::Interrupt, .. } => {

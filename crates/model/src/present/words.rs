@@ -2,7 +2,10 @@
 
 use super::fit;
 use super::locale::Locale;
+use crate::approval::Verdict;
+use crate::conversation::Channel;
 use crate::execution::{Activity, ExecutionEnd, Role};
+use crate::policy::{Allowed, Made, Standing};
 use crate::runtime_session::{ResumeCause, RuntimePhase, StartReason, WriteAccess};
 use crate::task::Lifecycle;
 use crate::turn::TurnOutcome;
@@ -122,6 +125,34 @@ impl Locale {
             "expired" => self.settled_expired(),
             "void" => self.settled_void(),
             other => fit(other, REASON_CHARS),
+        }
+    }
+
+    /// What decided in the place of a person, who is told where that comes from.
+    #[must_use]
+    pub fn ruled(self, standing: &Standing) -> String {
+        match standing {
+            Standing::Rule { number, verdict, made } => match verdict {
+                Verdict::Approve => self.allowed_by_rule(number, self.place_of(made), made.at.day()),
+                Verdict::Deny => self.denied_by_rule(number, self.place_of(made), made.at.day()),
+            },
+            Standing::Allowance { what: Allowed::Reads, made } => {
+                self.reads_allowed(self.place_of(made), made.at.day())
+            }
+            Standing::Allowance { what: Allowed::Edits, made } => {
+                self.edits_allowed(self.place_of(made), made.at.day())
+            }
+        }
+    }
+
+    fn place_of(self, made: &Made) -> String {
+        match made.source.surface {
+            Channel::Web => self.from_web(),
+            Channel::Cli => self.from_cli(),
+            Channel::Ide => self.from_ide(),
+            Channel::Api => self.from_api(),
+            Channel::Telegram => self.from_telegram(),
+            Channel::Feishu => self.from_feishu(),
         }
     }
 

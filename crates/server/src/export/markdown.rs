@@ -230,6 +230,7 @@ fn turn_end(end: &TurnEnd) -> String {
 fn settled(state: ApprovalState) -> &'static str {
     match state {
         ApprovalState::Pending => "pending",
+        ApprovalState::Ruled => "ruled",
         ApprovalState::Approved => "approved",
         ApprovalState::Denied => "denied",
         ApprovalState::Expired => "expired",

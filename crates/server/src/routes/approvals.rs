@@ -3,15 +3,18 @@
 //! **Invariant:** an approval of a project that the caller is not a member of is not there.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use http::header;
+use http::{StatusCode, header};
 use serde::Deserialize;
 use throughline_api::approval::{Approval, ApprovalList, DecideApproval};
+use throughline_api::policy::{Decided, MakeRule, Rule};
 use throughline_api::task::TaskRef;
+use throughline_engine::Always;
 use throughline_model::approval::{Decision, OptionKind, Verdict};
 use throughline_model::command::Command;
 use throughline_model::content::Text;
@@ -24,6 +27,7 @@ use throughline_model::view::ApprovalRow;
 use throughline_store::port::{Answer, ApprovalQuery, Ask};
 use utoipa::IntoParams;
 
+use super::policies;
 use crate::app::{Shared, mismatch, task_ref};
 use crate::auth::Caller;
 use crate::extract::{Json, Path, Query};
@@ -149,13 +153,13 @@ pub(super) async fn input(
 /// Says yes or no to exactly what was shown.
 #[utoipa::path(post, path = "/api/v1/approvals/{id}/decision", tag = "approvals", request_body = DecideApproval,
     params(("id" = String, Path, description = "The approval's id")),
-    responses((status = 200, description = "It is decided", body = Approval)))]
+    responses((status = 200, description = "It is decided", body = Decided)))]
 pub(super) async fn decide(
     State(app): State<Shared>,
     caller: Caller,
     Path(id): Path<String>,
     Json(decision): Json<DecideApproval>,
-) -> Result<axum::Json<Approval>, Refusal> {
+) -> Result<axum::Json<Decided>, Refusal> {
     let row = row_for(&app, caller, &id).await?;
     // An answer that does not fit a settled request is still an answer to a settled request.
     if row.state != "pending" {
@@ -167,6 +171,8 @@ pub(super) async fn decide(
         let detail = "a yes needs the digest of what was shown";
         return Err(Refusal::new(Rejection::DigestMismatch.code(), detail, "send the approval's `digest` with it"));
     }
+    let always = decision.always && verdict == Verdict::Approve;
+    let expires = decision.expires_in_secs.map(Duration::from_secs);
     let decision = Decision {
         verdict,
         by: caller.person,
@@ -175,10 +181,37 @@ pub(super) async fn decide(
         option,
         reason: decision.reason.filter(|reason| !reason.trim().is_empty()),
     };
-    let command = TaskCommand::DecideApproval { approval: row.id, decision: Box::new(decision) };
-    app.engine.send(StreamId::Task(row.task), Command::Task(command)).await?;
+    let (rule, no_rule) = match always {
+        true => match app.engine.approve_always(&row, decision, expires).await? {
+            Always::Rule(rule) => (Some(wire::rule(&rule)), None),
+            Always::No(why) => (None, Some(why.to_string())),
+        },
+        false => {
+            let command = TaskCommand::DecideApproval { approval: row.id, decision: Box::new(decision) };
+            app.engine.send(StreamId::Task(row.task), Command::Task(command)).await?;
+            (None, None)
+        }
+    };
     let row = row_for(&app, caller, &id).await?;
-    shown(&app, &row, View::FULL).await.map(axum::Json)
+    let approval = shown(&app, &row, View::FULL).await?;
+    Ok(axum::Json(Decided { approval, rule, no_rule }))
+}
+
+/// Makes the rule that allows from now on what was approved: its exact words, and other names where that is the same
+/// thing. The same rule again is the same rule.
+#[utoipa::path(post, path = "/api/v1/approvals/{id}/rule", tag = "approvals", request_body = MakeRule,
+    params(("id" = String, Path, description = "The approval's id")),
+    responses((status = 201, description = "It holds", body = Rule)))]
+pub(super) async fn make_rule(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(make): Json<MakeRule>,
+) -> Result<(StatusCode, axum::Json<Rule>), Refusal> {
+    let row = row_for(&app, caller, &id).await?;
+    let expires = make.expires_in_secs.map(Duration::from_secs);
+    let rule = app.engine.rule_from(&row, policies::author(caller), expires).await?;
+    Ok((StatusCode::CREATED, axum::Json(wire::rule(&rule))))
 }
 
 /// What an option means, and which of the agent's it is. The agent's *always* options are never given: rules are ours

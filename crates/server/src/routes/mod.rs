@@ -16,6 +16,7 @@ mod imports;
 mod logins;
 mod me;
 mod messages;
+mod policies;
 mod projects;
 mod search;
 mod tasks;
@@ -90,8 +91,12 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(approvals::get))
         .routes(routes!(approvals::input))
         .routes(routes!(approvals::decide))
+        .routes(routes!(approvals::make_rule))
         .routes(routes!(projects::list, projects::add))
         .routes(routes!(projects::pin_note))
+        .routes(routes!(policies::get, policies::put))
+        .routes(routes!(policies::add_rule))
+        .routes(routes!(policies::revoke_rule))
         .routes(routes!(agents::list))
         .routes(routes!(agents::probe))
         .routes(routes!(me::get, me::put))

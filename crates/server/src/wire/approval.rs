@@ -8,6 +8,7 @@ use throughline_model::conversation::Channel;
 use throughline_model::ids::Id as _;
 use throughline_model::person::Identity;
 use throughline_model::policy::Standing;
+use throughline_model::present::Locale;
 use throughline_model::shown::View;
 use throughline_model::time::Timestamp;
 use throughline_model::view::{ApprovalRow, Settled};
@@ -17,7 +18,7 @@ use super::moment;
 
 /// An approval of a row, as a view shows it.
 pub(crate) fn approval_row(row: &ApprovalRow, task: TaskRef, view: View) -> api::Approval {
-    let settled = row.settled.as_ref().map(settled);
+    let settled = row.settled.as_ref().map(|end| settled(end, &row.approval));
     api::Approval { settled, ..approval(&row.approval, task, &row.state, row.asked_at, view) }
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn approval(
                 kind: option.kind.word().into(),
             })
             .collect(),
-        state: word(state),
+        state: if approval.ruled && state == "pending" { api::ApprovalState::Ruled } else { word(state) },
         asked_at: moment(asked_at),
         expires_at: moment(approval.expires_at),
         settled: None,
@@ -81,7 +82,7 @@ pub(super) fn who_and_why(settlement: &Settlement) -> (Option<Uuid>, Option<Stri
     match settlement {
         Settlement::Approved { by, .. } => (Some(by.uuid()), None),
         Settlement::Denied { by, reason, .. } => (Some(by.uuid()), reason.clone()),
-        Settlement::Ruled { ruling } => (None, Some(by_what(&ruling.standing))),
+        Settlement::Ruled { ruling } => (None, Some(Locale::En.ruled(&ruling.standing))),
         Settlement::Expired => (None, None),
         Settlement::Void { cause, .. } => (None, Some(cause.clone())),
     }
@@ -92,27 +93,33 @@ pub(super) fn not_asked(settlement: &Settlement) -> bool {
     matches!(settlement, Settlement::Void { kind: VoidKind::NotAsked, .. })
 }
 
-/// What decided in the place of a person: "by rule 3, made from cli on 2026-11-16".
-fn by_what(standing: &Standing) -> String {
-    let (what, made) = match standing {
-        Standing::Rule { number, made, .. } => (format!("by rule {number}"), made),
-        Standing::Allowance { what, made } => (format!("{} are allowed", what.word()), made),
-    };
-    format!("{what}, made from {} on {}", surface(made.source.surface), moment(made.at))
+/// The rule that decided in the place of a person.
+pub(super) fn rule(settlement: &Settlement) -> Option<u64> {
+    match settlement {
+        Settlement::Ruled { ruling } => match &ruling.standing {
+            Standing::Rule { number, .. } => Some(*number),
+            Standing::Allowance { .. } => None,
+        },
+        Settlement::Approved { .. } | Settlement::Denied { .. } | Settlement::Expired | Settlement::Void { .. } => None,
+    }
 }
 
-fn settled(settled: &Settled) -> api::Settled {
+fn settled(settled: &Settled, approval: &Approval) -> api::Settled {
     let (by, reason) = who_and_why(&settled.settlement);
-    let given = match &settled.settlement {
-        Settlement::Approved { given, .. } | Settlement::Denied { given, .. } => given.as_ref(),
-        Settlement::Ruled { .. } | Settlement::Expired | Settlement::Void { .. } => None,
+    let (source_of, digest) = match &settled.settlement {
+        Settlement::Approved { given, .. } | Settlement::Denied { given, .. } => {
+            (given.as_ref().map(|given| &given.source), given.as_ref().map(|given| given.digest.clone()))
+        }
+        Settlement::Ruled { .. } => (None, Some(approval.digest())),
+        Settlement::Expired | Settlement::Void { .. } => (None, None),
     };
     api::Settled {
         at: moment(settled.at),
         by,
-        source: given.map(|given| source(&given.source)),
-        digest: given.map(|given| given.digest.clone()),
+        source: source_of.map(source),
+        digest,
         reason,
+        rule: rule(&settled.settlement),
         not_asked: not_asked(&settled.settlement),
     }
 }

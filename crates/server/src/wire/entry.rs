@@ -279,7 +279,8 @@ fn runtime_body(event: &TaskEvent) -> EntryBody {
 fn settled(approval: uuid::Uuid, settlement: &Settlement) -> EntryBody {
     let state = super::approval::word(settlement.word());
     let (by, reason) = super::approval::who_and_why(settlement);
-    EntryBody::ApprovalSettled { approval, state, by, reason, not_asked: super::approval::not_asked(settlement) }
+    let (rule, not_asked) = (super::approval::rule(settlement), super::approval::not_asked(settlement));
+    EntryBody::ApprovalSettled { approval, state, by, reason, rule, not_asked }
 }
 
 fn changed(recorded: &Recorded, event: &Event) -> EntryBody {

@@ -40,6 +40,7 @@ fn action(action: &Action) -> api::Action {
             },
             digest: digest.clone(),
         },
+        Action::MakeRule { approval } => api::Action::MakeRule { approval: approval.uuid() },
         Action::Answer { task } => api::Action::Answer { task: task.uuid() },
         Action::Open { task } => api::Action::Open { task: task.uuid() },
         Action::Stop { task } => api::Action::Stop { task: task.uuid() },
