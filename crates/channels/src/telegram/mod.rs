@@ -8,7 +8,7 @@ mod markdown;
 mod pace;
 mod update;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,7 +26,7 @@ use crate::channel::{
 use crate::update::{Inbox, NotTaken, Press, RemoteFile};
 use api::{Api, ApiError};
 use pace::Pace;
-use update::{Numbered, Raw};
+use update::{Me, Numbered, Raw};
 
 /// Where the real one is.
 pub const ADDRESS: &str = "https://api.telegram.org";
@@ -50,6 +50,8 @@ const ABILITIES: Abilities = Abilities {
 pub struct Telegram {
     api: Api,
     bot: String,
+    /// What people call us with, once the platform has said it.
+    name: OnceLock<String>,
     pace: Pace,
     webhook: Option<Webhook>,
 }
@@ -83,6 +85,11 @@ pub enum SetupError {
 }
 
 #[derive(Deserialize)]
+struct About {
+    username: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct Sent {
     message_id: i64,
 }
@@ -98,7 +105,13 @@ impl Telegram {
         if bot.is_empty() || secret.is_empty() || !plain(bot) || !plain(secret) {
             return Err(SetupError::Token);
         }
-        Ok(Telegram { api: Api::new(address, token)?, bot: bot.to_owned(), pace: Pace::default(), webhook })
+        Ok(Telegram {
+            api: Api::new(address, token)?,
+            bot: bot.to_owned(),
+            name: OnceLock::new(),
+            pace: Pace::default(),
+            webhook,
+        })
     }
 
     /// With this patience for an answer, instead of the usual one.
@@ -118,7 +131,8 @@ impl Telegram {
     /// # Errors
     /// If it could not be kept: the platform must hear that, and brings it again.
     pub async fn brought(&self, body: &str, inbox: &dyn Inbox) -> Result<(), NotTaken> {
-        match serde_json::from_str::<Raw>(body).ok().and_then(|raw| raw.read(&self.bot, body)) {
+        let me = Me { bot: &self.bot, name: self.name.get().map(String::as_str) };
+        match serde_json::from_str::<Raw>(body).ok().and_then(|raw| raw.read(me, body)) {
             Some(update) => inbox.take(update).await,
             None => Ok(()),
         }
@@ -154,7 +168,13 @@ impl Telegram {
         Ok(())
     }
 
+    /// Learns who we are, and says which way we listen.
     async fn register(&self) -> Result<(), ApiError> {
+        let About { username } = self.api.call("getMe", &json!({})).await?;
+        if let Some(name) = username {
+            // It is the same as before: a bot's name does not change while it has its token.
+            let _ = self.name.set(name);
+        }
         match &self.webhook {
             Some(webhook) => {
                 let order = json!({"url": webhook.url, "secret_token": webhook.secret,

@@ -71,14 +71,24 @@ struct Callback {
     data: Option<String>,
 }
 
+/// Who we are there.
+#[derive(Clone, Copy)]
+pub(super) struct Me<'a> {
+    /// Our number: two bots count their updates apart.
+    pub(super) bot: &'a str,
+    /// What others call us with, once we know it.
+    pub(super) name: Option<&'a str>,
+}
+
 impl Raw {
-    /// What it means, if anything. `bot` is our own number there: two bots count their updates apart.
-    pub(super) fn read(self, bot: &str, raw: &str) -> Option<Update> {
+    /// What it means, if anything.
+    pub(super) fn read(self, me: Me<'_>, raw: &str) -> Option<Update> {
+        let bot = me.bot;
         let key = format!("telegram:{bot}:{}", self.update_id);
         let (sender, message, what) = match (self.message, self.callback_query) {
             (Some(mut message), _) => {
                 let sender = message.from.take()?;
-                let what = message.said()?;
+                let what = message.said(me)?;
                 (sender, message, what)
             }
             (None, Some(callback)) => {
@@ -97,6 +107,31 @@ impl Raw {
     }
 }
 
+impl Me<'_> {
+    /// The words without our name where they begin with it, as people write in groups: `/stop@name` or `@name stop`.
+    /// Nothing if a command is for another bot.
+    fn addressed(self, text: String) -> Option<String> {
+        let Some(name) = self.name else { return Some(text) };
+        let first = text.split_whitespace().next().unwrap_or_default();
+        match first.split_once('@') {
+            Some(("", named)) if named.eq_ignore_ascii_case(name) && text.starts_with('@') => {
+                Some(text[first.len()..].trim_start().to_owned())
+            }
+            Some((command, named)) if command.starts_with('/') && text.starts_with('/') => {
+                let ours = named.eq_ignore_ascii_case(name);
+                // A path such as `/etc/@x` is no command.
+                let is_command = command[1..].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                match (is_command && command.len() > 1, ours) {
+                    (true, true) => Some(format!("{command}{}", &text[first.len()..])),
+                    (true, false) => None,
+                    (false, _) => Some(text),
+                }
+            }
+            Some(_) | None => Some(text),
+        }
+    }
+}
+
 impl Message {
     fn place(&self) -> Place {
         match self.message_thread_id.filter(|_| self.is_topic_message) {
@@ -109,8 +144,9 @@ impl Message {
         MessageRef(format!("{}:{}", self.chat.id, self.message_id))
     }
 
-    fn said(&mut self) -> Option<What> {
+    fn said(&mut self, me: Me<'_>) -> Option<What> {
         let text = self.text.take().or_else(|| self.caption.take()).unwrap_or_default();
+        let text = me.addressed(text)?;
         let photo = self.photo.iter().max_by_key(|photo| photo.file_size).map(|photo| RemoteFile {
             name: "photo.jpg".into(),
             mime: "image/jpeg".into(),
@@ -139,7 +175,33 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> Option<Update> {
-        serde_json::from_str::<Raw>(json).expect("an update").read("7", json)
+        serde_json::from_str::<Raw>(json).expect("an update").read(Me { bot: "7", name: Some("our_bot") }, json)
+    }
+
+    #[test]
+    fn our_name_is_left_out_and_commands_for_others_are_not_ours() {
+        let said = |text: &str| {
+            let json = serde_json::json!({"update_id": 1, "message": {"message_id": 1, "from": {"id": 1},
+                "chat": {"id": -1, "type": "group"}, "text": text}});
+            match read(&json.to_string())?.what {
+                What::Said { text, .. } => Some(text),
+                What::Pressed(_) => None,
+            }
+        };
+        for (text, heard) in [
+            ("/new@our_bot fix it", Some("/new fix it")),
+            ("/stop@OUR_bot", Some("/stop")),
+            ("@our_bot  fix it", Some("fix it")),
+            ("/new@other_bot fix it", None),
+            ("@other fix it", Some("@other fix it")),
+            ("@our_bot", None),
+            ("/etc/x@our_bot", Some("/etc/x@our_bot")),
+            ("/@our_bot", Some("/@our_bot")),
+            ("mail me@our_bot", Some("mail me@our_bot")),
+            ("//compact now", Some("//compact now")),
+        ] {
+            assert_eq!(said(text).as_deref(), heard, "{text}");
+        }
     }
 
     #[test]

@@ -103,11 +103,16 @@ fn feishus_callbacks_never_panic_and_none_is_believed_that_was_changed() {
     let sealed = CallbackKeys { verification_token: "v".into(), encrypt_key: Some("key".into()) };
     let plain = CallbackKeys { encrypt_key: None, ..sealed.clone() };
     let (mut noise, seeds) = (Noise::new(3), events());
-    for _ in 0..amount() {
+    // To seal one takes a while.
+    let every = if amount() > 20_000 { 1 } else { 8 };
+    for round in 0..amount() {
         let payload = noise.document(&seeds);
         // It may or may not be believed; if it is, it is what was sent.
         if let Ok(Called::Event(event)) = plain.read(&payload, None, 0) {
             assert_eq!(event, payload);
+        }
+        if round % every > 0 {
+            continue;
         }
         let call = Callback::new(&payload, Some("key"), 1_000);
         let body = noise.bytes(call.body.as_bytes());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::{HeaderMap, StatusCode};
 use serde_json::json;
 use throughline_channels::rich::{Look, Rich};
 use throughline_channels::telegram::{SetupError, Telegram, Webhook};
@@ -198,6 +199,38 @@ async fn a_webhook_is_registered_and_brings_updates_with_its_secret() {
     assert!(telegram.brought(&body.to_string(), &inbox).await.is_err(), "the platform has to hear of it");
     assert_eq!(inbox.words(1).await, ["hi"]);
     assert!(inbox.take(inbox.taken().remove(0)).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_webhook_does_not_take_is_brought_again_in_order() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let api = BotApi::start();
+    let webhook = Webhook { url, secret: "s3cret".into() };
+    let telegram = Arc::new(Telegram::new(&api.url(), api.token(), Some(webhook)).unwrap());
+    let inbox = Arc::new(Kept::default());
+    inbox.refuses(&[false, true, true]);
+    let receive = {
+        let (telegram, inbox) = (telegram.clone(), inbox.clone());
+        async move |headers: HeaderMap, body: String| {
+            let secret = headers.get("x-telegram-bot-api-secret-token").and_then(|value| value.to_str().ok());
+            if !telegram.webhook().is_some_and(|webhook| webhook.lets_in(secret.unwrap_or_default())) {
+                return StatusCode::FORBIDDEN;
+            }
+            let taken = telegram.brought(&body, inbox.as_ref()).await;
+            if taken.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+        }
+    };
+    let router = axum::Router::new().route("/hook", axum::routing::post(receive));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let registering = Listener::start(telegram);
+    api.wait_for_hook();
+    for text in ["a", "b", "c"] {
+        api.says(42, text);
+    }
+    assert_eq!(inbox.words(3).await, ["a", "b", "c"]);
+    api.wait_for_quiet();
+    registering.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

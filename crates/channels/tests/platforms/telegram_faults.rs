@@ -98,7 +98,7 @@ async fn a_revoked_token_means_later_and_nothing_is_lost() {
     assert_eq!(telegram.send(&message()).await, Err(SendError::Later { after_secs: 60 }));
     api.says(42, "still here?");
     let listener = Listener::start(Arc::new(client(&api)));
-    api.wait_for_calls("deleteWebhook", 2);
+    api.wait_for_calls("getMe", 2);
     assert_eq!((api.confirmed(), listener.inbox.taken().len()), (0, 0));
     api.revoke(false);
     assert_eq!(listener.inbox.words(1).await, ["still here?"]);

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::state::{Message, Platform};
 
-/// The largest content of a card or a post.
+/// The largest request with a card or a post.
 const MAX_RICH: usize = 30 << 10;
-/// The largest content of a text.
+/// The largest request with a text.
 const MAX_TEXT: usize = 150 << 10;
 /// The longest idempotency key.
 const MAX_UUID: usize = 50;
@@ -62,7 +62,7 @@ fn post(
     }
     let kind = body["msg_type"].as_str().unwrap_or_default().to_owned();
     let content = body["content"].as_str().unwrap_or_default().to_owned();
-    check(platform, &kind, &content)?;
+    check(platform, &kind, &content, body)?;
     let (id, parent) = (platform.name("om"), parent.map(str::to_owned));
     let message = Message { id: id.clone(), chat: chat.to_owned(), root, parent, kind, content, edits: 0 };
     platform.known.insert(id.clone(), (message.chat.clone(), message.root.clone()));
@@ -82,7 +82,7 @@ pub(super) fn patch(platform: &mut Platform, id: &str, body: &Value) -> Result<V
     if platform.sent[at].kind != "interactive" {
         return bad(230_001, "Your request contains an invalid request parameter, ext=This message is NOT a card.");
     }
-    check(platform, "interactive", &content)?;
+    check(platform, "interactive", &content, body)?;
     for card in [&platform.sent[at].content, &content] {
         let card: Value = serde_json::from_str(card).unwrap_or_default();
         if card["config"]["update_multi"] != true {
@@ -94,9 +94,9 @@ pub(super) fn patch(platform: &mut Platform, id: &str, body: &Value) -> Result<V
     Ok(json!({}))
 }
 
-fn check(platform: &Platform, kind: &str, content: &str) -> Result<(), Refusal> {
+fn check(platform: &Platform, kind: &str, content: &str, body: &Value) -> Result<(), Refusal> {
     let most = if kind == "text" { MAX_TEXT } else { MAX_RICH };
-    if content.len() > most {
+    if body.to_string().len() > most {
         return bad(230_025, "The length of the message content reaches its limit.");
     }
     let invalid = |why: &str| bad(230_001, format!("Your request contains an invalid request parameter, ext={why}"));

@@ -31,7 +31,7 @@ pub(super) fn call(
     file: Option<Document>,
 ) -> Result<Value, Refusal> {
     match method {
-        "getMe" => Ok(json!({"id": 7, "is_bot": true, "first_name": "Stub", "username": "stub_bot"})),
+        "getMe" => Ok(json!({"id": 7_000_000_007_i64, "is_bot": true, "first_name": "Stub", "username": "stub_bot"})),
         "sendMessage" => send_message(platform, body),
         "sendDocument" => send_document(platform, body, file),
         "editMessageText" => edit(platform, body),
