@@ -29,6 +29,7 @@ mod say;
 mod sites;
 mod standing;
 mod surroundings;
+mod tie;
 mod trace;
 mod workspaces;
 

@@ -23,6 +23,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::offload;
 use crate::sites::ForkWish;
+use crate::tie;
 
 /// The longest text of a message. What is longer is a file.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
@@ -193,7 +194,10 @@ impl Engine {
         let decision = match (stated.any(), &correction) {
             (true, _) => self.stated(mint.id(), &around, &stated).await?,
             (false, Some((row, meant, _))) => meant.decision(mint.id(), row.decision_id(), around.focus()),
-            (false, None) => around.route(mint.id(), &words),
+            (false, None) => {
+                let decision = around.route(mint.id(), &words);
+                tie::settle(self.config().tie_model.as_ref(), &words, decision, &around).await
+            }
         };
         let project = self.place_of(message.person, &decision, &around).await?;
         let birth = match &decision.intent {

@@ -26,5 +26,6 @@ mod rules;
 mod sessions;
 mod settings;
 mod terminal;
+mod ties;
 mod transcript;
 mod turns;

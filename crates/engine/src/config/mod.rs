@@ -23,6 +23,7 @@ use throughline_model::content::Text;
 use throughline_model::handoff::Budget;
 
 use crate::home::Home;
+use crate::tie::TieModel;
 
 /// Nobody decides on something that was asked a month ago.
 const MAX_EXPIRES_SECS: u64 = 31 * 24 * 60 * 60;
@@ -58,6 +59,8 @@ pub struct Config {
     pub briefing: Briefing,
     /// How long what is no longer needed stays.
     pub retention: Retention,
+    /// The model that breaks the router's ties; none if the person is asked.
+    pub tie_model: Option<TieModel>,
 }
 
 /// What agents are told besides the person's words.
@@ -125,6 +128,13 @@ struct File {
     projects: BTreeMap<String, ProjectSettings>,
     on_agent_failure: Option<OnAgentFailure>,
     retention: Retention,
+    router: RouterFile,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RouterFile {
+    model: Option<TieModel>,
 }
 
 #[derive(Default, Deserialize)]
@@ -188,6 +198,7 @@ impl Config {
             park_after: Duration::from_secs(file.park_after_secs.unwrap_or(10 * 60)),
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
             retention: file.retention,
+            tie_model: file.router.model,
             briefing: Briefing {
                 handoff: file.handoff.budget().map_err(invalid)?,
                 roles: Roles::with(file.roles).map_err(invalid)?,
@@ -328,6 +339,7 @@ mod tests {
             ("[agents.mine]\ncommand = []", "mine"),
             ("[agents.mine]\n", "command"),
             ("[handoff]\nmax_bytes = 1000000", "handoff.max_bytes"),
+            ("[router.model]\nurl = 'x'\nmodel = 'y'\napi = 'telepathy'", "telepathy"),
             ("[roles.reviewer]\nread_only = false", "roles.reviewer"),
             ("[roles.janitor]", "janitor"),
             ("not toml", "config.toml"),

@@ -11,6 +11,9 @@ use super::text::{AGENT, words};
 use super::title::Named;
 use super::verdict::Verdict;
 
+/// How many tasks are named as readings of one message.
+const MOST_READINGS: usize = 5;
+
 /// Continues a task, starts one, or asks.
 pub fn decide(heard: &Heard<'_>) -> Draft {
     let acts = &heard.acts;
@@ -84,8 +87,8 @@ fn without_focus(heard: &Heard<'_>) -> Draft {
             return Draft::fact(go_on(heard, one.task), why).weighed(0.75);
         }
         if close.len() > 1 {
-            let candidates = close.iter().map(|n| heard.task(n.task).id.clone()).collect();
-            return Draft::fact(Verdict::Clarify { candidates }, "its words fit more than one task").weighed(0.8);
+            let fitting: Vec<usize> = close.iter().map(|named| named.task).collect();
+            return which(heard, &fitting, "its words fit more than one task").weighed(0.8);
         }
     }
     let bare = heard.acts.any(&[Act::Yes, Act::Always, Act::No, Act::YesBut, Act::GoOn, Act::Multi]) > 0.45;
@@ -97,10 +100,16 @@ fn without_focus(heard: &Heard<'_>) -> Draft {
     let works = heard.acts.any(&[Act::Goal, Act::NewTask, Act::Adjust, Act::Ask]);
     if bare || works < 0.35 || (adjusts && !heard.context.tasks.is_empty()) {
         let open = heard.tasks_that(|state| state != Activity::Closed);
-        let candidates = open.iter().map(|task| heard.task(*task).id.clone()).collect();
-        return Draft::fact(Verdict::Clarify { candidates }, "no task is current and none is named").weighed(0.75);
+        return which(heard, &open, "no task is current and none is named").weighed(0.75);
     }
     start(heard, 0.88, "no task is current")
+}
+
+/// A question which of these tasks goes on.
+fn which(heard: &Heard<'_>, tasks: &[usize], why: &str) -> Draft {
+    let candidates = tasks.iter().map(|task| heard.task(*task).id.clone()).collect();
+    let ask = Draft::fact(Verdict::Clarify { candidates }, why);
+    tasks.iter().take(MOST_READINGS).fold(ask, |ask, task| ask.or(go_on(heard, *task)))
 }
 
 /// How far the message leans to a task of its own; above zero it does.
