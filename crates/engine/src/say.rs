@@ -10,11 +10,12 @@ use throughline_model::input::Urgency;
 use throughline_model::present::Locale;
 use throughline_model::project::Project;
 use throughline_model::rejection::Rejection;
+use throughline_model::remember::remembered;
 use throughline_model::reply::Reply;
 use throughline_model::route::{Intent, KnownExecution, RouteContext, RouteDecision, Stated, route};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
-use throughline_model::task::TaskSeed;
+use throughline_model::task::{MAX_NOTES, TaskCommand, TaskSeed};
 use throughline_model::view::{InputRow, TaskRow};
 use throughline_store::port::{Answer, Ask, InboxEntry, Lookup};
 
@@ -77,6 +78,7 @@ pub struct Said {
 struct Taken {
     received: Received,
     correction: Option<Command>,
+    note: Option<(StreamId, Command)>,
 }
 
 /// A message to think about.
@@ -126,7 +128,7 @@ impl Engine {
         let mut mint = self.inner.core.clock.now().mint();
         let input: InputId = mint.id();
         tracing::Span::current().record("trace", tracing::field::display(input));
-        let Taken { received, correction } = self.receive(&message, input, &mut mint).await?;
+        let Taken { received, correction, note } = self.receive(&message, input, &mut mint).await?;
         if let Some(task) = received.task() {
             self.open_imported(task).await?;
         }
@@ -139,7 +141,8 @@ impl Engine {
         let request = |received: Received, correction: Option<Command>| {
             let receive = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
             let to = StreamId::Conversation(message.conversation);
-            let commands = [receive].into_iter().chain(correction).map(|command| (to, command)).collect();
+            let said = [receive].into_iter().chain(correction).map(|command| (to, command));
+            let commands = said.chain(note.clone()).collect();
             Request { inbox: inbox.clone(), commands, ..Request::default() }
         };
         let mut done = self.inner.core.execute(request(received.clone(), correction)).await;
@@ -219,7 +222,19 @@ impl Engine {
             urgency: message.urgency,
             reply,
         };
-        Ok(Taken { received, correction: correction.map(|(_, _, command)| command) })
+        let note = self.note(&received, &words).await?;
+        Ok(Taken { received, correction: correction.map(|(_, _, command)| command), note })
+    }
+
+    /// The note that a message asks for, if its task is there and has room. A new task has these words as its goal.
+    async fn note(&self, received: &Received, words: &str) -> Result<Option<(StreamId, Command)>, EngineError> {
+        let (Intent::Continue { task, .. } | Intent::Answer { task, .. }) = received.decision.intent else {
+            return Ok(None);
+        };
+        let Some(note) = remembered(words) else { return Ok(None) };
+        let room = self.task(task).await?.is_some_and(|task| task.notes.len() < MAX_NOTES);
+        let pin = TaskCommand::PinNote { person: received.person, text: note.to_owned() };
+        Ok(room.then_some((StreamId::Task(task), Command::Task(pin))))
     }
 
     /// What is said to a message, in the person's language: of one task, what its record says.

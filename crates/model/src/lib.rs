@@ -32,6 +32,7 @@ pub mod present;
 pub mod project;
 mod raw_input;
 pub mod rejection;
+pub mod remember;
 pub mod reply;
 pub mod route;
 pub mod router;

@@ -71,3 +71,15 @@ fn a_brief_keeps_to_the_budget_of_the_settings() {
     let [brief] = briefs(&world, "shop-1").try_into().expect("one brief");
     assert!(brief.len() <= 2_000 && brief.contains("a.txt"), "{brief}");
 }
+
+#[test]
+fn what_is_to_be_remembered_is_pinned_and_handed_over() {
+    let world = World::new();
+    world.ok(&["say", "say begun"]);
+    world.ok(&["say", "Remember that tulips are watered at noon"]);
+    let pinned = world.wait_for_entry("shop-1", |entry| entry["type"] == "note_pinned");
+    assert_eq!(pinned["text"], "tulips are watered at noon", "{pinned:#}");
+    world.ok(&["add", "shop-1", "--agent", "demo", "--role", "reviewer", "say here"]);
+    let brief = world.wait_for_entry("shop-1", |entry| entry["type"] == "handoff_given");
+    assert!(brief["text"].to_string().contains("- tulips are watered at noon"), "{brief:#}");
+}

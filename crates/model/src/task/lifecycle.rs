@@ -11,7 +11,7 @@ use crate::rejection::Rejection;
 use crate::runtime_session::{RuntimePhase, StartReason};
 
 /// The most notes that a task keeps.
-const MAX_NOTES: usize = 50;
+pub const MAX_NOTES: usize = 50;
 
 pub(super) fn create(task: TaskId, seed: TaskSeed, person: PersonId, conversation: ConversationId) -> Vec<TaskEvent> {
     vec![

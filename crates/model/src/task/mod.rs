@@ -35,6 +35,7 @@ pub use command::{ForkSeed, ImportedTurn, NativeFate, Report, TaskCommand, TaskS
 pub(crate) use decide::decide;
 pub use event::TaskEvent;
 pub(crate) use evolve::evolve;
+pub use lifecycle::MAX_NOTES;
 pub(crate) use react::react;
 pub use turns::Prompt;
 
