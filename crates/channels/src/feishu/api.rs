@@ -26,6 +26,8 @@ const REFUSED_SECS: u64 = 60;
 const STALE_TOKEN: [i64; 4] = [99_991_661, 99_991_663, 99_991_664, 99_991_668];
 /// Too many calls, or the same message is on its way already.
 const TOO_FAST: [i64; 4] = [99_991_400, 230_020, 230_049, 11_232];
+/// The message was taken back, or deleted.
+const GONE: [i64; 2] = [230_011, 230_110];
 
 pub(super) struct Api {
     http: reqwest::Client,
@@ -53,6 +55,13 @@ pub(super) enum ApiError {
     Lost(String),
     #[error("the app is not let in: {0}")]
     NotLetIn(String),
+}
+
+impl ApiError {
+    /// The message that it is about was taken back.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self, ApiError::Refused { code, .. } if GONE.contains(code))
+    }
 }
 
 impl From<ApiError> for SendError {

@@ -17,6 +17,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use prost::Message as _;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use throughline_model::conversation::Channel as Kind;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
@@ -93,26 +94,32 @@ impl Feishu {
     }
 
     /// Sends a message: as an answer where there is one to answer, and a thread is spoken to by answering its first.
+    /// What answers a message that is gone is said all the same.
     async fn post(
         &self,
         place: &Place,
         answers: Option<&MessageRef>,
-        delivery: &str,
+        key: &str,
         mut body: Value,
     ) -> Result<MessageRef, ApiError> {
         let (chat, root) = address(place);
-        body["uuid"] = json!(delivery);
-        let path = match answers.map(|answered| answered.0.as_str()).or(root) {
+        body["uuid"] = json!(key);
+        let data = match answers.map(|answered| answered.0.as_str()).or(root) {
             Some(answered) => {
                 body["reply_in_thread"] = json!(root.is_some());
-                format!("/open-apis/im/v1/messages/{answered}/reply")
+                let path = format!("/open-apis/im/v1/messages/{answered}/reply");
+                match self.api.call(Method::POST, &path, &body).await {
+                    Err(error) if error.is_gone() && Some(answered) != root => {
+                        return Box::pin(self.post(place, None, key, body)).await;
+                    }
+                    other => other?,
+                }
             }
             None => {
                 body["receive_id"] = json!(chat);
-                "/open-apis/im/v1/messages?receive_id_type=chat_id".to_owned()
+                self.api.call(Method::POST, "/open-apis/im/v1/messages?receive_id_type=chat_id", &body).await?
             }
         };
-        let data = self.api.call(Method::POST, &path, &body).await?;
         let id = data.get("message_id").and_then(Value::as_str);
         id.map(|id| MessageRef(id.to_owned())).ok_or_else(|| ApiError::Lost("the message has no id".into()))
     }
@@ -178,16 +185,18 @@ impl Channel for Feishu {
             }
             None => {
                 let body = json!({"msg_type": "interactive", "content": content});
-                self.post(&message.place, message.answers.as_ref(), &message.delivery.to_string(), body).await
+                let key = key(&message.delivery.to_string(), content.as_bytes());
+                self.post(&message.place, message.answers.as_ref(), &key, body).await
             }
         };
         settled(sent)
     }
 
     async fn upload(&self, file: &Upload) -> Result<Receipt, SendError> {
-        let key = self.api.upload(&file.name, &file.mime, &file.bytes).await?;
-        let body = json!({"msg_type": "file", "content": json!({ "file_key": key }).to_string()});
-        settled(self.post(&file.place, file.answers.as_ref(), &file.delivery.to_string(), body).await)
+        let file_key = self.api.upload(&file.name, &file.mime, &file.bytes).await?;
+        let body = json!({"msg_type": "file", "content": json!({ "file_key": file_key }).to_string()});
+        let key = key(&file.delivery.to_string(), &file.bytes);
+        settled(self.post(&file.place, file.answers.as_ref(), &key, body).await)
     }
 
     /// The card itself changes, which says more than a word that vanishes.
@@ -239,6 +248,12 @@ fn service(url: &str) -> i32 {
 /// The chat, and the first message of the thread in it.
 fn address(place: &Place) -> (&str, Option<&str>) {
     place.0.split_once('/').map_or((place.0.as_str(), None), |(chat, root)| (chat, Some(root)))
+}
+
+/// By which the platform knows a message again: pages of one delivery are different ones. At most 50 letters.
+fn key(delivery: &str, content: &[u8]) -> String {
+    let hash: String = Sha256::digest(content).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    format!("{delivery}-{hash}")
 }
 
 /// The platform knows a delivery by its id, so what may have been done can be done again.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::{HeaderMap, StatusCode};
 use serde_json::json;
 use throughline_channels::feishu::{CallbackKeys, Called, Disbelief, Feishu, Signed};
 use throughline_channels::rich::{Look, Rich};
@@ -52,6 +53,73 @@ async fn a_delivery_that_is_sent_twice_is_one_message() {
     let receipt = feishu.send(&message).await.unwrap();
     assert_eq!(feishu.send(&message).await, Ok(receipt));
     assert_eq!(platform.sent().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pages_of_one_delivery_are_all_sent_and_none_twice() {
+    let platform = OpenPlatform::start();
+    let chat = platform.knows("ou_1");
+    let feishu = client(&platform);
+    let first = outbound(&chat, Rich::plain("page one"));
+    let second = Outbound { text: Rich::plain("page two"), ..first.clone() };
+    for _ in 0..2 {
+        feishu.send(&first).await.unwrap();
+        feishu.send(&second).await.unwrap();
+    }
+    let words: Vec<_> = platform.sent().iter().map(throughline_testkit::feishu::Message::words).collect();
+    assert_eq!(words, ["page one", "page two"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_answers_a_message_that_was_taken_back_is_sent_all_the_same() {
+    let platform = OpenPlatform::start();
+    let event = platform.says("ou_1", "never mind");
+    let payload: serde_json::Value = serde_json::from_str(&platform.payload(&event)).unwrap();
+    let message = &payload["event"]["message"];
+    let answered = MessageRef(message["message_id"].as_str().unwrap().to_owned());
+    let chat = message["chat_id"].as_str().unwrap();
+    let answer = Outbound { answers: Some(answered.clone()), ..outbound(chat, Rich::plain("done")) };
+    client(&platform).send(&answer).await.unwrap();
+    assert_eq!(platform.sent()[0].parent, Some(answered.0));
+    platform.recalls(&event);
+    let answer = Outbound { answers: answer.answers, ..outbound(chat, Rich::plain("done again")) };
+    client(&platform).send(&answer).await.unwrap();
+    assert_eq!((platform.sent()[1].parent.as_ref(), platform.sent()[1].chat.as_str()), (None, chat));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_is_answered_over_http() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/feishu", listener.local_addr().unwrap());
+    let platform = OpenPlatform::start();
+    let keys = CallbackKeys { verification_token: VERIFICATION_TOKEN.into(), encrypt_key: Some("k".into()) };
+    let feishu = Arc::new(Feishu::new(&platform.url(), APP_ID, APP_SECRET, Some(keys)).unwrap());
+    let inbox = Arc::new(Kept::default());
+    let into = inbox.clone();
+    let receive = async move |headers: HeaderMap, body: String| {
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let (timestamp, nonce) = (header("x-lark-request-timestamp"), header("x-lark-request-nonce"));
+        let signed = Signed { timestamp, nonce, signature: header("x-lark-signature") };
+        match feishu.callback().expect("keys").read(&body, Some(signed), 1_000) {
+            Ok(Called::Challenge(challenge)) => (StatusCode::OK, json!({ "challenge": challenge }).to_string()),
+            Ok(Called::Event(event)) => match feishu.brought(&event, into.as_ref()).await {
+                Ok(()) => (StatusCode::OK, "{}".to_owned()),
+                Err(_) => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
+            },
+            Err(_) => (StatusCode::FORBIDDEN, String::new()),
+        }
+    };
+    let router = axum::Router::new().route("/feishu", axum::routing::post(receive));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let challenge = json!({"type": "url_verification", "token": VERIFICATION_TOKEN, "challenge": "c"}).to_string();
+    let answered = platform.calls_back(&url, &Callback::new(&challenge, Some("k"), 1_000));
+    assert_eq!((answered.status, answered.body.as_str()), (200, r#"{"challenge":"c"}"#));
+    let event = platform.payload(&platform.says("ou_1", "hello"));
+    assert_eq!(platform.calls_back(&url, &Callback::new(&event, Some("k"), 1_000)).status, 200);
+    assert_eq!(platform.calls_back(&url, &Callback::new(&event, Some("k"), 9_000)).status, 403, "a clock apart");
+    assert_eq!(platform.calls_back(&url, &Callback::new(&event, Some("other"), 1_000)).status, 403);
+    assert_eq!(platform.calls_back(&url, &Callback::new(&event, None, 1_000)).status, 403, "nothing in the open");
+    assert_eq!(inbox.words(1).await, ["hello"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -41,6 +41,9 @@ pub(super) fn reply(platform: &mut Platform, id: &str, body: &Value) -> Result<V
     let Some((chat, root)) = platform.known.get(id).cloned() else {
         return bad(230_001, "Your request contains an invalid request parameter, ext=invalid message_id");
     };
+    if chat.is_empty() {
+        return bad(230_011, "The message is recalled.");
+    }
     // An answer in a thread begins one where there is none; in a thread every answer is in it.
     let root = root.or_else(|| (body["reply_in_thread"] == true).then(|| id.to_owned()));
     post(platform, &chat, root, Some(id), body)

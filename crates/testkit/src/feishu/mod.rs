@@ -131,6 +131,13 @@ impl OpenPlatform {
         self.says_in(&private_chat(open_id), open_id, json!({"message_type": "file", "content": content}))
     }
 
+    /// A person takes the message back that they sent with this event.
+    pub fn recalls(&self, event: &str) {
+        let payload: Value = serde_json::from_str(&self.payload(event)).unwrap_or_default();
+        let id = payload["event"]["message"]["message_id"].as_str().unwrap_or_default().to_owned();
+        self.platform.change(|known| known.known.insert(id, (String::new(), None)));
+    }
+
     /// A person has talked to the app before. Answers with their chat.
     pub fn knows(&self, open_id: &str) -> String {
         let chat = private_chat(open_id);

@@ -94,7 +94,7 @@ pub(super) struct Platform {
     pub(super) app: App,
     /// Chats, and whether each is between one person and the app.
     pub(super) chats: BTreeMap<String, &'static str>,
-    /// All messages' chats and roots, by people too.
+    /// All messages' chats and roots, by people too; empty for what was taken back.
     pub(super) known: BTreeMap<String, (String, Option<String>)>,
     pub(super) sent: Vec<Message>,
     /// Which message each idempotency key made.
