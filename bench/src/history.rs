@@ -223,12 +223,20 @@ impl History {
         };
         let content = vec![ContentBlock::text("and now the hover state, please")];
         let person = self.setting.person;
-        let received =
-            Received { input, person, content, decision, birth: None, urgency: Urgency::InTurn, reply: None };
+        let received = Received {
+            input,
+            person,
+            content,
+            decision,
+            birth: None,
+            urgency: Urgency::InTurn,
+            reply: None,
+            message: None,
+        };
         let received = Event::Conversation(ConversationEvent::InputReceived(Box::new(received)));
         self.talk.take(received, Timestamp::from_millis(self.at), &mut self.rows);
         self.effects.push(Effect::PromptAgent { process: self.process, turn: self.turn });
-        InboxEntry { key: format!("web:{input}"), digest: "0".repeat(64), input }
+        InboxEntry { key: format!("web:{input}"), digest: "0".repeat(64), input, raw: None }
     }
 
     /// How far the agent's output was consumed.

@@ -15,6 +15,7 @@ pub mod diff;
 pub mod event;
 pub mod export;
 pub mod gc;
+pub mod identity;
 pub mod import;
 pub mod login;
 pub mod message;

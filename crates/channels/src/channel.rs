@@ -33,6 +33,11 @@ pub trait Channel: Send + Sync + 'static {
     /// Shows that something is being done, where the platform can. Nothing depends on it.
     async fn typing(&self, place: &Place);
 
+    /// An address that brings somebody to us with a code in hand, where the platform has one.
+    async fn invitation(&self, _code: &str) -> Option<String> {
+        None
+    }
+
     /// The bytes of a file that somebody sent, at most so many.
     async fn fetch(&self, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, SendError>;
 
@@ -55,6 +60,8 @@ pub struct Abilities {
     pub max_length: usize,
     /// What its length is counted in.
     pub unit: Unit,
+    /// Whether who presses a button sees what [`Channel::acknowledge`] says.
+    pub toasts: bool,
     /// Whether the platform knows a delivery again by its id, so that sending it twice is the same as once.
     pub knows_deliveries: bool,
     /// The largest file that can be fetched.

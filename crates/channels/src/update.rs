@@ -36,6 +36,8 @@ pub enum Setting {
 pub enum What {
     /// They said something.
     Said {
+        /// The message itself.
+        message: MessageRef,
         /// Their words; those under a file count too.
         text: String,
         /// The message that they answered.

@@ -25,6 +25,7 @@ use crate::core::{Core, Request};
 use crate::driver::Drivers;
 use crate::effects::Performer;
 use crate::error::EngineError;
+use crate::gateway::Gateway;
 use crate::home::{Home, HomeLock};
 use crate::hub::{Hub, LiveItem};
 
@@ -65,6 +66,7 @@ pub struct Engine {
 pub(crate) struct Inner {
     pub(crate) core: Arc<Core>,
     pub(crate) drivers: Drivers,
+    pub(crate) channels: Channels,
     stop: CancellationToken,
     tasks: TaskTracker,
     /// Taken for reading by who is about to name a blob, for writing by who removes blobs that nobody names.
@@ -109,12 +111,23 @@ impl Engine {
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         tasks.spawn(hub.pump(store, head, stop.clone()));
-        let performer = Arc::new(Performer::new(Arc::clone(&core), drivers.clone(), channels));
+        let performer = Arc::new(Performer::new(Arc::clone(&core), drivers.clone(), channels.clone()));
         tasks.spawn(performer.run(stop.clone()));
-        let inner = Inner { core, drivers, stop, tasks, blobs: RwLock::new(()), _lock: lock };
+        let inner = Inner { core, drivers, channels, stop, tasks, blobs: RwLock::new(()), _lock: lock };
         let engine = Self { inner: Arc::new(inner) };
         engine.inner.tasks.spawn(crate::retention::daily(Arc::downgrade(&engine.inner), engine.inner.stop.clone()));
+        engine.listen();
         Ok(engine)
+    }
+
+    /// Hears what comes in through the channels.
+    fn listen(&self) {
+        for channel in self.inner.channels.iter() {
+            let groups = self.config().channels.groups(channel.kind());
+            let gateway = Arc::new(Gateway::new(self.clone(), Arc::clone(channel), groups));
+            let (channel, stop) = (Arc::clone(channel), self.inner.stop.clone());
+            self.inner.tasks.spawn(async move { channel.listen(gateway, stop).await });
+        }
     }
 
     /// The store, for reading.

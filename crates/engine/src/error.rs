@@ -109,6 +109,18 @@ pub enum EngineError {
     /// It was begun, and did not work out; the record says so too.
     #[error("{}", .0.message)]
     Failed(Failure),
+    /// A channel is not set up.
+    #[error("{name} is not set up")]
+    NoChannel {
+        /// Its name.
+        name: String,
+    },
+    /// A file that came along cannot be had at the moment.
+    #[error("a file cannot be fetched: {why}")]
+    NotFetched {
+        /// What the platform said.
+        why: String,
+    },
     /// The same key came with another body.
     #[error("this idempotency key was used for another message")]
     IdempotencyConflict,
@@ -144,6 +156,8 @@ impl EngineError {
             EngineError::NothingToUndo => "nothing_to_undo",
             EngineError::Checkpoint(error) => error.code(),
             EngineError::Failed(failure) => &failure.code,
+            EngineError::NoChannel { .. } => "channel_unknown",
+            EngineError::NotFetched { .. } => "file_not_fetched",
             EngineError::IdempotencyConflict => "idempotency_conflict",
             EngineError::Contended => "contended",
             EngineError::Stopping => "stopping",
@@ -175,6 +189,10 @@ impl EngineError {
             EngineError::NothingToUndo => "`tl restore KEY --list` shows the turns to go back to".into(),
             EngineError::Checkpoint(error) => error.hint().unwrap_or("see the daemon's log").into(),
             EngineError::Failed(failure) => failure.hint.clone().unwrap_or_else(|| "`tl show KEY` shows it".into()),
+            EngineError::NoChannel { name } => {
+                format!("set it up as [channels.{name}] in config.toml, and start the daemon anew: docs/settings.md")
+            }
+            EngineError::NotFetched { .. } => "try again in a moment".into(),
             EngineError::IdempotencyConflict => "use a new key for a new message".into(),
             EngineError::Contended => "try again".into(),
             EngineError::Stopping => "try again in a moment".into(),

@@ -9,17 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use throughline_channels::mask::Mask;
-use throughline_channels::rich::{Look, Rich};
-use throughline_channels::{Button, Channel, Channels, MessageRef, Outbound, Place, SendError};
-use throughline_model::approval::Approval;
+use throughline_channels::{Channel, Channels, MessageRef, Outbound, Place, SendError};
 use throughline_model::command::Command;
-use throughline_model::conversation::{Conversation, ConversationCommand};
+use throughline_model::conversation::{Address, Conversation, ConversationCommand};
 use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
 use throughline_model::ids::{ConversationId, DeliveryId};
-use throughline_model::shown::View;
 use throughline_model::stream::StreamId;
 
 use crate::core::{Core, ExecuteError, Request};
+use crate::letter::{Letter, Writer};
 
 /// See the file's header.
 pub(crate) struct Outbox {
@@ -38,8 +36,8 @@ enum Tried {
 }
 
 impl Outbox {
-    pub(crate) fn new(core: Arc<Core>, channels: Channels) -> Self {
-        Self { core, channels, mask: Mask::default(), doors: Mutex::default() }
+    pub(crate) fn new(core: Arc<Core>, channels: Channels, mask: Mask) -> Self {
+        Self { core, channels, mask, doors: Mutex::default() }
     }
 
     /// Sends what is first in line, up to this delivery.
@@ -78,62 +76,33 @@ impl Outbox {
         let Some((channel, address)) = self.channels.of(conversation.channel).zip(conversation.address.as_ref()) else {
             return settled(DeliveryOutcome::Dead);
         };
-        if delivery.attempted && !channel.abilities().knows_deliveries {
+        // To change a message again to the same is the same as once.
+        let twice = !channel.abilities().knows_deliveries && delivery.push != PushReason::Decided;
+        if delivery.attempted && twice {
             tracing::warn!(delivery = %delivery.id, "a delivery may have arrived before the daemon stopped");
             return settled(DeliveryOutcome::Unknown);
         }
         if self.core.clock.at() >= delivery.expires_at {
             return settled(DeliveryOutcome::Expired);
         }
-        let replaces = match (delivery.push, delivery.approval) {
-            (PushReason::Decided, Some(approval)) => match conversation.asking.get(&approval) {
-                Some(message) => Some(MessageRef(message.clone())),
-                None => return settled(DeliveryOutcome::Superseded),
-            },
-            _ => None,
+        if !self.reaches(conversation, address).await? {
+            tracing::warn!(delivery = %delivery.id, "a delivery has nobody to go to any more");
+            return settled(DeliveryOutcome::Dead);
+        }
+        let writer = Writer { core: &self.core, mask: &self.mask, abilities: channel.abilities() };
+        let Some(letter) = writer.letter(conversation, delivery).await? else {
+            return settled(DeliveryOutcome::Superseded);
         };
-        let asked = match (delivery.push, delivery.task.zip(delivery.approval)) {
-            (PushReason::NeedsApproval, Some((task, approval))) => {
-                let state = self.core.task(task).await?;
-                match state.task().and_then(|task| task.approvals.pending(approval)) {
-                    Some(known) => Some(known.approval.clone()),
-                    None => return settled(DeliveryOutcome::Superseded),
-                }
-            }
-            _ => None,
-        };
-        let place = Place(address.clone());
-        let pages = self.pages(channel.as_ref(), delivery, asked.as_ref());
+        let place = Place(address.place.clone());
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-        Ok(hand_over(channel.as_ref(), delivery, &place, replaces, pages).await)
+        Ok(hand_over(channel.as_ref(), delivery, &place, letter).await)
     }
 
-    /// What is written, page by page, with the buttons under the last one.
-    fn pages(&self, channel: &dyn Channel, delivery: &Delivery, asked: Option<&Approval>) -> Vec<Page> {
-        let abilities = channel.abilities();
-        let text = Rich::from_markdown(&self.mask.apply(&delivery.text));
-        let (text, buttons) = match asked {
-            None => (text, vec![]),
-            Some(approval) => {
-                let exact = approval.shown(View::CHAT);
-                let masked = self.mask.apply(&exact.text);
-                // What was not shown letter by letter cannot be approved here.
-                let whole = exact.complete && masked == exact.text && masked.len() <= abilities.max_length / 2;
-                let shown: String = masked.chars().take(abilities.max_length / 4).collect();
-                let shown = if whole { masked } else { shown };
-                let text = text.and(Look::Plain, "\n").and(Look::Block { language: String::new() }, shown);
-                (text, if whole { decision_buttons(approval) } else { vec![] })
-            }
-        };
-        let mut pages: Vec<_> = text
-            .split(abilities.unit, abilities.max_length)
-            .into_iter()
-            .map(|text| Page { text, buttons: vec![] })
-            .collect();
-        if let Some(last) = pages.last_mut().filter(|_| abilities.buttons) {
-            last.buttons = buttons;
-        }
-        pages
+    /// Whether whoever is at the address is still who the conversation is with. Revocation takes effect at once.
+    async fn reaches(&self, conversation: &Conversation, address: &Address) -> Result<bool, ExecuteError> {
+        let Some(identity) = &address.with else { return Ok(true) };
+        let state = self.core.state(StreamId::Person(conversation.person)).await?;
+        Ok(state.person().is_some_and(|person| person.identities.contains(identity)))
     }
 
     async fn tell(&self, conversation: ConversationId, command: ConversationCommand) -> Result<(), ExecuteError> {
@@ -148,26 +117,19 @@ impl Outbox {
     }
 }
 
-struct Page {
-    text: Rich,
-    buttons: Vec<Vec<Button>>,
-}
-
-async fn hand_over(
-    channel: &dyn Channel,
-    delivery: &Delivery,
-    place: &Place,
-    replaces: Option<MessageRef>,
-    pages: Vec<Page>,
-) -> Tried {
+/// A letter goes out page by page, with the buttons under the last one.
+async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, letter: Letter) -> Tried {
+    let abilities = channel.abilities();
+    let pages = letter.text.split(abilities.unit, abilities.max_length);
+    let last = pages.len().saturating_sub(1);
     let mut sent = None;
-    for Page { text, buttons } in pages {
+    for (at, text) in pages.into_iter().enumerate() {
         let message = Outbound {
             delivery: delivery.id,
             place: place.clone(),
             text,
-            buttons,
-            replaces: replaces.clone(),
+            buttons: if at == last && abilities.buttons { letter.buttons.clone() } else { vec![] },
+            replaces: letter.replaces.clone(),
             answers: delivery.answers.clone().map(MessageRef),
             quiet: delivery.push == PushReason::Decided,
         };
@@ -187,29 +149,4 @@ async fn hand_over(
         }
     }
     Tried::Settled(DeliveryOutcome::Sent, sent)
-}
-
-/// What a button does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Approve,
-    Deny,
-}
-
-/// How many letters of the digest fit on a button.
-const DIGEST_LETTERS: usize = 16;
-
-/// What a button of a request carries: which request, what to do, and the beginning of the digest of what was shown.
-fn token(approval: &Approval, choice: Choice) -> String {
-    let letter = match choice {
-        Choice::Approve => 'y',
-        Choice::Deny => 'n',
-    };
-    let digest: String = approval.digest().chars().take(DIGEST_LETTERS).collect();
-    format!("ap:{}:{letter}:{digest}", approval.id)
-}
-
-fn decision_buttons(approval: &Approval) -> Vec<Vec<Button>> {
-    let button = |label: &str, choice| Button { label: label.into(), token: token(approval, choice) };
-    vec![vec![button("✓ Approve once", Choice::Approve), button("✗ Deny", Choice::Deny)]]
 }

@@ -12,7 +12,7 @@ use throughline_model::project::Project;
 use throughline_model::rejection::Rejection;
 use throughline_model::remember::remembered;
 use throughline_model::reply::Reply;
-use throughline_model::route::{Intent, KnownExecution, RouteContext, RouteDecision, Stated, route};
+use throughline_model::route::{Focus, Intent, KnownExecution, RouteContext, RouteDecision, Stated, route};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{MAX_NOTES, TaskCommand, TaskSeed};
@@ -52,6 +52,19 @@ pub struct Message {
     pub urgency: Urgency,
     /// By which the same message is known again.
     pub idempotency: Option<Idempotency>,
+    /// What it came as, for one that a channel brought.
+    pub brought: Option<Brought>,
+}
+
+/// What a channel knows of a message.
+#[derive(Clone, Debug)]
+pub struct Brought {
+    /// The platform's name of it.
+    pub message: String,
+    /// As the platform told it, for the record.
+    pub raw: String,
+    /// What it is, if it was a command of the channel and not words, and what is said to it where that is known.
+    pub command: Option<(Intent, Option<Reply>)>,
 }
 
 /// By which the same message is known again.
@@ -136,13 +149,21 @@ impl Engine {
             key,
             digest: known.digest.clone(),
             input,
+            raw: message.brought.as_ref().map(|brought| brought.raw.clone()),
         });
         let digest = inbox.as_ref().map(|entry| entry.digest.clone()).unwrap_or_default();
+        let chats = self.chats(message.person).await?;
         let request = |received: Received, correction: Option<Command>| {
+            // Where else the person is told of the task.
+            let addressed = received.addressed();
+            let joins = chats.iter().filter_map(|chat| {
+                let join = TaskCommand::Join { conversation: *chat };
+                Some((StreamId::Task(addressed?), Command::Task(join)))
+            });
             let receive = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
             let to = StreamId::Conversation(message.conversation);
             let said = [receive].into_iter().chain(correction).map(|command| (to, command));
-            let commands = said.chain(note.clone()).collect();
+            let commands = said.chain(note.clone()).chain(joins).collect();
             Request { inbox: inbox.clone(), commands, ..Request::default() }
         };
         let mut done = self.inner.core.execute(request(received.clone(), correction)).await;
@@ -186,7 +207,8 @@ impl Engine {
         let words = plain_text(&message.content);
         let project = message.project.or(conversation.project);
         let around = self.surroundings(message.person, conversation, project, message.reply_to, &words).await?;
-        let amended = match stated.any() || message.reply_to.is_some() {
+        let command = message.brought.as_ref().and_then(|brought| brought.command.clone());
+        let amended = match stated.any() || message.reply_to.is_some() || command.is_some() {
             true => None,
             false => self.amended(message, &around, &words).await?,
         };
@@ -195,6 +217,7 @@ impl Engine {
             None => None,
         };
         let decision = match (stated.any(), &correction) {
+            _ if command.is_some() => commanded(mint.id(), command.as_ref(), around.focus()),
             (true, _) => self.stated(mint.id(), &around, &stated).await?,
             (false, Some((row, meant, _))) => meant.decision(mint.id(), row.decision_id(), around.focus()),
             (false, None) => {
@@ -212,8 +235,12 @@ impl Engine {
             }
             _ => birth(&words, &decision, project.as_ref(), &stated, mint),
         };
-        let reply = self.reply(message.person, &decision, &around).await?;
+        let reply = match command {
+            Some((_, Some(reply))) => Some(reply),
+            Some((_, None)) | None => self.reply(message.person, &decision, &around).await?,
+        };
         let received = Received {
+            message: message.brought.as_ref().map(|brought| brought.message.clone()),
             input,
             person: message.person,
             content: message.content.clone(),
@@ -251,8 +278,14 @@ impl Engine {
         }
     }
 
+    /// Where a person can be told of what happens elsewhere.
+    async fn chats(&self, person: PersonId) -> Result<Vec<ConversationId>, EngineError> {
+        let state = self.state(StreamId::Person(person)).await?;
+        Ok(state.person().map(|person| person.chats.iter().map(|chat| chat.conversation).collect()).unwrap_or_default())
+    }
+
     /// The language that a person is spoken to in.
-    async fn locale(&self, person: PersonId) -> Result<Locale, EngineError> {
+    pub(crate) async fn locale(&self, person: PersonId) -> Result<Locale, EngineError> {
         let state = self.state(StreamId::Person(person)).await?;
         Ok(match &*state {
             State::Person(Some(person)) => Locale::of(&person.locale),
@@ -299,7 +332,8 @@ impl Engine {
             (_, Some(task)) => Some(task.project),
             (_, None) => None,
         };
-        if project.or(around.project).is_none() {
+        // A chat is about all projects; what is said there without one is answered without one.
+        if project.or(around.project).is_none() && !around.channel.pushes() {
             return Err(EngineError::NoProject);
         }
         let Some(project) = project else { return Ok(None) };
@@ -360,6 +394,12 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// A command of a channel leaves nothing to be guessed.
+fn commanded(id: DecisionId, command: Option<&(Intent, Option<Reply>)>, focus: Option<Focus>) -> RouteDecision {
+    let intent = command.map_or(Intent::Help, |(intent, _)| intent.clone());
+    RouteDecision { id, intent, confidence: 1.0, evidence: vec!["it is a command".into()], alternatives: vec![], focus }
 }
 
 /// What a decision gives birth to, with ids that it can be known by.

@@ -66,7 +66,7 @@ impl Engine {
         })
     }
 
-    async fn projects_of(&self, person: PersonId) -> Result<Vec<ProjectRow>, EngineError> {
+    pub(crate) async fn projects_of(&self, person: PersonId) -> Result<Vec<ProjectRow>, EngineError> {
         let mut mine = vec![];
         for row in self.projects().await? {
             let state = self.state(StreamId::Project(row.id)).await?;
@@ -77,7 +77,7 @@ impl Engine {
         Ok(mine)
     }
 
-    async fn addressed(&self, person: PersonId, now: Timestamp) -> Result<Vec<Addressed>, EngineError> {
+    pub(crate) async fn addressed(&self, person: PersonId, now: Timestamp) -> Result<Vec<Addressed>, EngineError> {
         let since = Timestamp::from_millis(now.millis() - i64::try_from(FOCUS_MILLIS).unwrap_or(i64::MAX));
         match self.store().ask(Ask::Addressed(person, since, MOST_ADDRESSED)).await? {
             Answer::Addressed(rows) => Ok(rows),

@@ -15,6 +15,7 @@ use crate::effect::Effect;
 use crate::execution::Role;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId};
 use crate::input::{QueuedInput, Urgency};
+use crate::person::{Identity, PersonCommand};
 use crate::project::ProjectCommand;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -74,9 +75,9 @@ pub struct Conversation {
     pub person: PersonId,
     /// The project that a new task would belong to.
     pub project: Option<ProjectId>,
-    /// Where it is on its platform, for one that messages are pushed to. Only the channel can read it.
+    /// Where it is on its platform, for one that messages are pushed to.
     #[serde(default)]
-    pub address: Option<String>,
+    pub address: Option<Address>,
     /// The task that an unmarked message continues, per person.
     pub focus: BTreeMap<PersonId, TaskId>,
     /// What is on its way out.
@@ -84,6 +85,16 @@ pub struct Conversation {
     /// The messages that ask for a decision, by what they ask about, so that they can say how it ended.
     #[serde(default)]
     pub asking: BTreeMap<ApprovalId, String>,
+}
+
+/// Where a conversation is on its platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// The place. Only the channel can read it.
+    pub place: String,
+    /// With whom alone it is. Nothing is sent there once that identity is not the person's any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<Identity>,
 }
 
 impl Conversation {
@@ -115,6 +126,9 @@ pub struct Received {
     /// What Throughline itself says to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
+    /// The platform's name of the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// What an input gives birth to, with ids that were minted outside.
@@ -160,7 +174,7 @@ pub enum ConversationCommand {
         project: Option<ProjectId>,
         /// Where it is on its platform.
         #[serde(default)]
-        address: Option<String>,
+        address: Option<Address>,
     },
     /// Take a message.
     Receive(Box<Received>),
@@ -217,7 +231,7 @@ pub enum ConversationEvent {
         project: Option<ProjectId>,
         /// Where it is on its platform.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        address: Option<String>,
+        address: Option<Address>,
     },
     /// A message came in, and this was made of it.
     InputReceived(Box<Received>),
@@ -260,6 +274,7 @@ pub enum ConversationEvent {
 pub(crate) fn decide(
     state: Option<&Conversation>,
     command: ConversationCommand,
+    at: Timestamp,
 ) -> Result<Vec<ConversationEvent>, Rejection> {
     let Some(state) = state else {
         return match command {
@@ -277,7 +292,7 @@ pub(crate) fn decide(
     };
     match command {
         ConversationCommand::Open { .. } => Ok(vec![]),
-        ConversationCommand::Receive(received) => receive(state, *received),
+        ConversationCommand::Receive(received) => receive(state, *received, at),
         ConversationCommand::Correct(correction) => Ok(correct(state, *correction)),
         ConversationCommand::Focus { person, task } => Ok(moved(state, person, task).into_iter().collect()),
         // Who reads the stream has it already.
@@ -325,7 +340,7 @@ fn deliver(state: &Conversation, delivery: Delivery) -> Vec<ConversationEvent> {
     state.outbound.iter().filter(asks).map(superseded).collect()
 }
 
-fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationEvent>, Rejection> {
+fn receive(state: &Conversation, received: Received, at: Timestamp) -> Result<Vec<ConversationEvent>, Rejection> {
     if received.content.is_empty() {
         return Err(Rejection::Empty);
     }
@@ -335,8 +350,11 @@ fn receive(state: &Conversation, received: Received) -> Result<Vec<ConversationE
     }
     let person = received.person;
     let target = received.addressed();
+    // Where nobody watches, whoever spoke is told what was made of it.
+    let answer = state.channel.pushes().then(|| Delivery::answer(&received, at));
     let mut events = vec![ConversationEvent::InputReceived(Box::new(received))];
     events.extend(target.and_then(|task| moved(state, person, task)));
+    events.extend(answer.map(|delivery| ConversationEvent::DeliveryQueued { delivery }));
     Ok(events)
 }
 
@@ -406,6 +424,10 @@ pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timesta
         ConversationEvent::InputCorrected(correction) => move_input(state, correction),
         ConversationEvent::DeliveryQueued { delivery } => {
             vec![Effect::Deliver { conversation: state.id, delivery: delivery.id }]
+        }
+        ConversationEvent::ConversationOpened { address: Some(Address { with: Some(identity), .. }), .. } => {
+            let met = PersonCommand::Meet { conversation: state.id, identity: identity.clone() };
+            vec![Effect::Tell { to: StreamId::Person(state.person), command: Box::new(Command::Person(met)) }]
         }
         ConversationEvent::ConversationOpened { .. }
         | ConversationEvent::FocusMoved { .. }

@@ -3,8 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ApprovalId, DeliveryId, TaskId};
+use std::time::Duration;
+
+use crate::conversation::Received;
+use crate::ids::{ApprovalId, DeliveryId, Id as _, InputId, TaskId, TurnId};
 use crate::time::Timestamp;
+
+/// After this long nobody wants to hear of it.
+pub(crate) const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A message on its way out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +23,12 @@ pub struct Delivery {
     /// The request that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalId>,
+    /// The turn that it tells the end of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The message of a person that it answers: what is said to it is in its record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputId>,
     /// The platform's name of the message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
@@ -29,6 +41,48 @@ pub struct Delivery {
     /// Whether it was handed to the platform. If nothing is known of that, it may have arrived.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub attempted: bool,
+}
+
+impl Delivery {
+    /// What is said to a message: what was made of it, and the choices that there are.
+    #[must_use]
+    pub(crate) fn answer(received: &Received, at: Timestamp) -> Self {
+        Delivery {
+            id: Self::answer_id(received.input),
+            task: received.task(),
+            approval: None,
+            turn: None,
+            input: Some(received.input),
+            answers: received.message.clone(),
+            push: PushReason::Reply,
+            text: received.reply.as_ref().map(|reply| reply.text.clone()).unwrap_or_default(),
+            expires_at: at.after(TTL),
+            attempted: false,
+        }
+    }
+
+    /// By which the answer to a message is found.
+    #[must_use]
+    pub fn answer_id(input: InputId) -> DeliveryId {
+        DeliveryId::derive(input.uuid(), "answer")
+    }
+
+    /// Words to somebody who did something, known by that.
+    #[must_use]
+    pub fn words(id: DeliveryId, text: impl Into<String>, task: Option<TaskId>, at: Timestamp) -> Self {
+        Delivery {
+            id,
+            task,
+            approval: None,
+            turn: None,
+            input: None,
+            answers: None,
+            push: PushReason::Reply,
+            text: text.into(),
+            expires_at: at.after(TTL),
+            attempted: false,
+        }
+    }
 }
 
 /// The only four reasons to push (DESIGN §7), and the answer to who spoke.

@@ -109,6 +109,14 @@ impl ConversationId {
     }
 }
 
+impl ConversationId {
+    /// A place on a platform: a person's own with us alone, or one that several people share.
+    #[must_use]
+    pub fn of_place(person: Option<PersonId>, channel: &str, place: &str) -> Self {
+        Self::derive(person.map_or(NAMES, |person| person.uuid()), &format!("{channel}:{place}"))
+    }
+}
+
 impl TaskId {
     /// A native session becomes one task, however often it is imported.
     #[must_use]

@@ -71,7 +71,7 @@ pub fn decide(to: StreamId, state: &State, command: Command, now: Now) -> Result
             project::decide(state.as_ref(), command, now.at).map(|events| wrap(events, Event::Project))
         }
         (StreamId::Conversation(_), State::Conversation(state), Command::Conversation(command)) => {
-            conversation::decide(state.as_deref(), command).map(|events| wrap(events, Event::Conversation))
+            conversation::decide(state.as_deref(), command, now.at).map(|events| wrap(events, Event::Conversation))
         }
         (StreamId::Task(id), State::Task(state), Command::Task(command)) => {
             task::decide(id, state.as_deref(), command, now).map(|events| wrap(events, Event::Task))

@@ -1,10 +1,11 @@
 //! Person: who works, with linked identities on channels.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::conversation::Channel;
 use crate::effect::Effect;
-use crate::ids::PersonId;
+use crate::ids::{ConversationId, PersonId};
 use crate::rejection::Rejection;
 use crate::time::{Now, Timestamp};
 
@@ -57,15 +58,28 @@ impl Identity {
     /// By which the person is found: see [`NameRow`](crate::view::NameRow).
     #[must_use]
     pub fn name(&self) -> String {
+        format!("identity:{}", self.handle())
+    }
+
+    /// What it is called where people read it: the channel, and who it is there.
+    #[must_use]
+    pub fn handle(&self) -> String {
         match self {
-            Identity::OsUser { uid } => format!("identity:os:{uid}"),
-            Identity::Telegram { user } => format!("identity:telegram:{user}"),
-            Identity::Feishu { open_id } => format!("identity:feishu:{open_id}"),
+            Identity::OsUser { uid } => format!("os:{uid}"),
+            Identity::Telegram { user } => format!("telegram:{user}"),
+            Identity::Feishu { open_id } => format!("feishu:{open_id}"),
         }
     }
 }
 
 impl Offer {
+    /// The digest of a code, however it was typed.
+    #[must_use]
+    pub fn digest_of(code: &str) -> String {
+        let letters: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
+        Sha256::digest(letters.to_ascii_uppercase()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// By which the person is found: see [`NameRow`](crate::view::NameRow).
     #[must_use]
     pub fn name(digest: &str) -> String {
@@ -88,6 +102,18 @@ pub struct Person {
     /// Codes that are out.
     #[serde(default)]
     pub offers: Vec<Offer>,
+    /// Where they can be told something that happens elsewhere.
+    #[serde(default)]
+    pub chats: Vec<Chat>,
+}
+
+/// A conversation with one person alone, on a channel that messages are pushed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chat {
+    /// Which.
+    pub conversation: ConversationId,
+    /// As whom they are there.
+    pub identity: Identity,
 }
 
 /// What can be asked of a person's record.
@@ -125,6 +151,13 @@ pub enum PersonCommand {
         /// Its digest.
         digest: String,
         /// Who brought it.
+        identity: Identity,
+    },
+    /// They talk to us alone in this conversation.
+    Meet {
+        /// Which.
+        conversation: ConversationId,
+        /// As whom they are there.
         identity: Identity,
     },
     /// Recognise them there no longer.
@@ -167,6 +200,11 @@ pub enum PersonEvent {
         /// Which.
         identity: Identity,
     },
+    /// They have a conversation with us alone, where they can be told things.
+    ChatMet {
+        /// Which.
+        chat: Chat,
+    },
     /// An identity was unlinked.
     IdentityUnlinked {
         /// Which.
@@ -189,6 +227,7 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand, now: Now) -
             PersonCommand::ChooseLocale { .. }
             | PersonCommand::Link { .. }
             | PersonCommand::Unlink { .. }
+            | PersonCommand::Meet { .. }
             | PersonCommand::OfferPairing { .. }
             | PersonCommand::Pair { .. },
         ) => Err(Rejection::NotFound { what: "person" }),
@@ -198,6 +237,11 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand, now: Now) -
             true => vec![],
             false => vec![PersonEvent::IdentityLinked { identity }],
         }),
+        (Some(person), PersonCommand::Meet { conversation, identity }) => {
+            let chat = Chat { conversation, identity };
+            let new = person.identities.contains(&chat.identity) && !person.chats.contains(&chat);
+            Ok(new.then_some(PersonEvent::ChatMet { chat }).into_iter().collect())
+        }
         (Some(person), PersonCommand::Unlink { identity }) => Ok(match person.identities.contains(&identity) {
             true => vec![PersonEvent::IdentityUnlinked { identity }],
             false => vec![],
@@ -220,7 +264,7 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
     match (state.as_mut(), event) {
         (_, PersonEvent::PersonEnrolled { person, name, locale }) => {
             let (name, locale) = (name.clone(), locale.clone());
-            *state = Some(Person { id: *person, name, locale, identities: vec![], offers: vec![] });
+            *state = Some(Person { id: *person, name, locale, identities: vec![], offers: vec![], chats: vec![] });
         }
         (Some(person), PersonEvent::LocaleChosen { locale }) => person.locale.clone_from(locale),
         (Some(person), PersonEvent::PairingOffered { offer }) => {
@@ -231,13 +275,16 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
         (Some(person), PersonEvent::PairingSpent { digest }) => person.offers.retain(|offer| offer.digest != *digest),
         (Some(person), PersonEvent::IdentityLinked { identity }) => person.identities.push(identity.clone()),
         (Some(person), PersonEvent::IdentityUnlinked { identity }) => {
-            person.identities.retain(|known| known != identity)
+            person.identities.retain(|known| known != identity);
+            person.chats.retain(|chat| chat.identity != *identity);
         }
+        (Some(person), PersonEvent::ChatMet { chat }) => person.chats.push(chat.clone()),
         (
             None,
             PersonEvent::LocaleChosen { .. }
             | PersonEvent::IdentityLinked { .. }
             | PersonEvent::IdentityUnlinked { .. }
+            | PersonEvent::ChatMet { .. }
             | PersonEvent::PairingOffered { .. }
             | PersonEvent::PairingSpent { .. },
         ) => {}
@@ -251,6 +298,7 @@ pub(crate) fn react(_: &Person, event: &PersonEvent) -> Vec<Effect> {
         | PersonEvent::PairingOffered { .. }
         | PersonEvent::PairingSpent { .. }
         | PersonEvent::IdentityLinked { .. }
+        | PersonEvent::ChatMet { .. }
         | PersonEvent::IdentityUnlinked { .. } => vec![],
     }
 }

@@ -187,6 +187,12 @@ pub struct DeliveryRow {
     pub task: Option<TaskId>,
     /// What it says.
     pub text: String,
+    /// The request that it asks about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalId>,
+    /// The message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputId>,
     /// `pending`, `sending`, or how it ended.
     pub state: String,
     /// The platform's name of the message that it became.
@@ -255,7 +261,7 @@ fn person_names(person: PersonId, event: &PersonEvent) -> Vec<Row> {
         PersonEvent::IdentityUnlinked { identity } => named(identity.name(), None),
         PersonEvent::PairingOffered { offer } => named(Offer::name(&offer.digest), Some(person)),
         PersonEvent::PairingSpent { digest } => named(Offer::name(digest), None),
-        PersonEvent::PersonEnrolled { .. } | PersonEvent::LocaleChosen { .. } => vec![],
+        PersonEvent::PersonEnrolled { .. } | PersonEvent::LocaleChosen { .. } | PersonEvent::ChatMet { .. } => vec![],
     }
 }
 
@@ -348,7 +354,12 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
                 at,
             };
             let addressed = received.addressed().map(|task| Row::Addressed(Addressed { person, task, at }));
-            [Row::Input(Box::new(input))].into_iter().chain(addressed).collect()
+            let name = received.message.as_ref().map(|message| {
+                // Who answers this message means what its answer is about.
+                let of = Delivery::answer_id(received.input).to_string();
+                Row::Name(NameRow { name: NameRow::of_message(conversation, message), of: Some(of) })
+            });
+            [Row::Input(Box::new(input))].into_iter().chain(addressed).chain(name).collect()
         }
         ConversationEvent::InputCorrected(correction) => {
             let person = correction.person;
@@ -399,6 +410,8 @@ fn delivery_row(conversation: ConversationId, delivery: &Delivery, state: &str, 
         conversation,
         task: delivery.task,
         text: delivery.text.clone(),
+        approval: delivery.approval,
+        input: delivery.input,
         state: state.to_owned(),
         message: None,
         at,

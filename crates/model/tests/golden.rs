@@ -63,7 +63,9 @@ fn people_and_settings(world: &mut World) {
         expires_at: Timestamp::from_millis(i64::MAX),
     };
     send(world, PersonCommand::OfferPairing { offer });
-    send(world, PersonCommand::Pair { digest: "5e88".into(), identity: telegram });
+    send(world, PersonCommand::Pair { digest: "5e88".into(), identity: telegram.clone() });
+    let conversation = world.mint.id();
+    send(world, PersonCommand::Meet { conversation, identity: telegram });
     let project = world.project;
     let set = ProjectCommand::SetDefaultAgent { agent: "codex".into() };
     world.send(StreamId::Project(project), Command::Project(set)).expect("set");
@@ -284,6 +286,7 @@ const EVENTS: &[&str] = &[
     "identity_unlinked",
     "pairing_offered",
     "pairing_spent",
+    "chat_met",
     "locale_chosen",
     "project_added",
     "default_agent_set",

@@ -9,6 +9,7 @@ use support::{World, asked, broken, open_failed};
 use throughline_model::approval::Verdict;
 use throughline_model::content::Text;
 use throughline_model::conversation::{Channel, ConversationEvent};
+use throughline_model::delivery::PushReason;
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::evolve;
@@ -311,6 +312,10 @@ fn check_deliveries(world: &World) {
             Event::Conversation(ConversationEvent::DeliveryQueued { delivery }),
         ) = (stream, event)
         {
+            // Who asks is answered, whatever it is about; nobody else hears that.
+            if delivery.push == PushReason::Reply {
+                continue;
+            }
             let task = delivery.task.expect("what a task pushes is about it");
             assert!(world.task(task).conversations.contains(conversation));
         }

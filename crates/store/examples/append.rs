@@ -59,7 +59,12 @@ impl Script {
         let session = RuntimeSessionId::from_uuid(self.stream.uuid());
         Batch {
             appends: vec![append],
-            inbox: Some(InboxEntry { key: format!("web:{}", input.id), digest: "0".repeat(64), input: input.id }),
+            inbox: Some(InboxEntry {
+                key: format!("web:{}", input.id),
+                digest: "0".repeat(64),
+                input: input.id,
+                raw: None,
+            }),
             rows: vec![Row::Task(Box::new(task)), Row::Input(Box::new(input))],
             effects: vec![effect],
             settled,

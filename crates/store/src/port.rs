@@ -61,6 +61,8 @@ pub struct InboxEntry {
     pub digest: String,
     /// What it became.
     pub input: InputId,
+    /// As the channel told it, for the record.
+    pub raw: Option<String>,
 }
 
 /// How far the spool of a runtime session's process was consumed.

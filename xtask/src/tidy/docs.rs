@@ -27,6 +27,8 @@ const VOCABULARY: &[&str] = &[
     "Checkpoint",
     "Delivery",
     "identity",
+    "pairing",
+    "gateway",
     "focus",
     "role",
     "role profile",

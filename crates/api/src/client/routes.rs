@@ -12,6 +12,7 @@ use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
 use crate::diff::TurnDiff;
 use crate::gc::{Freed, RunGc};
+use crate::identity::{Identity, IdentityList, OfferPairing, Pairing};
 use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::LoginLink;
 use crate::message::{Correct, Explain, Explained, SendMessage, SentMessage};
@@ -76,6 +77,22 @@ impl Client {
     /// Changes whoever calls.
     pub async fn change_me(&self, change: &ChangeMe) -> Result<Me, ClientError> {
         self.json(Call { method: Method::PUT, ..Call::get("/api/v1/me") }.with_json(change)?).await
+    }
+
+    /// A one-time code that links whoever says it on a channel.
+    pub async fn pair(&self, offer: &OfferPairing) -> Result<Pairing, ClientError> {
+        self.json(Call::post("/api/v1/pairings").with_json(offer)?).await
+    }
+
+    /// Where whoever calls is recognised.
+    pub async fn identities(&self) -> Result<IdentityList, ClientError> {
+        self.json(Call::get("/api/v1/identities")).await
+    }
+
+    /// Recognises whoever calls there no longer.
+    pub async fn revoke_identity(&self, id: &str) -> Result<Identity, ClientError> {
+        let path = format!("/api/v1/identities/{}", escaped(id));
+        self.json(Call { method: Method::DELETE, ..Call::get(&path) }).await
     }
 
     /// Stops the daemon; only over the Unix socket.

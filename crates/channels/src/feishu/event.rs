@@ -135,7 +135,8 @@ impl Message {
         if text.is_empty() && files.is_empty() {
             return None;
         }
-        Some(What::Said { text, answers: self.parent_id.clone().map(MessageRef), files })
+        let message = MessageRef(self.message_id.clone());
+        Some(What::Said { message, text, answers: self.parent_id.clone().map(MessageRef), files })
     }
 }
 
@@ -170,7 +171,10 @@ mod tests {
         assert_eq!(update.sender, Identity::Feishu { open_id: "ou_1".into() });
         assert_eq!((update.key.as_str(), update.setting), ("feishu:cli:e1", Setting::Private));
         let answers = Some(MessageRef("om_0".into()));
-        assert_eq!(update.what, What::Said { text: "fix it".into(), answers, files: vec![] });
+        assert_eq!(
+            update.what,
+            What::Said { message: MessageRef("om_1".into()), text: "fix it".into(), answers, files: vec![] }
+        );
     }
 
     #[test]

@@ -46,6 +46,7 @@ const ABILITIES: Abilities = Abilities {
     // A card takes 30 KB of JSON; its letters may each become an entity of six.
     max_length: 4_000,
     unit: Unit::Bytes,
+    toasts: false,
     knows_deliveries: true,
     max_file_bytes: 20 << 20,
 };

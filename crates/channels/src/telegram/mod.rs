@@ -42,6 +42,7 @@ const ABILITIES: Abilities = Abilities {
     formatting: Formatting::Rich,
     max_length: 4096,
     unit: Unit::Utf16,
+    toasts: true,
     knows_deliveries: false,
     max_file_bytes: 20 << 20,
 };
@@ -262,6 +263,15 @@ impl Channel for Telegram {
         let order = json!({"chat_id": chat, "message_thread_id": topic, "action": "typing"});
         // Nothing depends on it.
         let _ = self.api.tell("sendChatAction", &order).await;
+    }
+
+    async fn invitation(&self, code: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Me {
+            username: String,
+        }
+        let me: Me = self.api.call("getMe", &json!({})).await.ok()?;
+        Some(format!("https://t.me/{}?start={code}", me.username))
     }
 
     async fn fetch(&self, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, SendError> {

@@ -166,7 +166,7 @@ impl Message {
         // In a topic every message answers the topic's first one, which says nothing.
         let topic = self.message_thread_id.filter(|_| self.is_topic_message);
         let answers = self.reply_to_message.take().filter(|known| Some(known.message_id) != topic);
-        Some(What::Said { text, answers: answers.map(|known| known.name()), files })
+        Some(What::Said { message: self.name(), text, answers: answers.map(|known| known.name()), files })
     }
 }
 
@@ -215,7 +215,10 @@ mod tests {
         assert_eq!((update.key.as_str(), update.setting), ("telegram:7:5", Setting::Private));
         assert_eq!(update.sender, Identity::Telegram { user: 42 });
         let answers = Some(MessageRef("42:3".into()));
-        assert_eq!(update.what, What::Said { text: "hi".into(), answers, files: vec![] });
+        assert_eq!(
+            update.what,
+            What::Said { message: MessageRef("42:9".into()), text: "hi".into(), answers, files: vec![] }
+        );
     }
 
     #[test]

@@ -22,11 +22,13 @@ mod fix;
 mod fork;
 mod fresh;
 mod gc;
+mod identities;
 mod import;
 mod keep;
 mod locale;
 mod note;
 mod open;
+mod pair;
 mod policy;
 mod project;
 mod reopen;
@@ -100,6 +102,8 @@ enum Command {
     Fix(fix::Args),
     Note(note::Args),
     Locale(locale::Args),
+    Pair(pair::Args),
+    Identities(identities::Args),
     Project(project::Args),
     Policy(policy::Args),
     Rules(rules::Args),
@@ -196,6 +200,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Fix(args) => client(output, |context| fix::run(context, args)),
         Command::Add(args) => client(output, |context| add::run(context, args)),
         Command::Locale(args) => client(output, |context| locale::run(context, args)),
+        Command::Pair(args) => client(output, |context| pair::run(context, args)),
+        Command::Identities(args) => client(output, |context| identities::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),
         Command::Project(args) => client(output, |context| project::run(context, args)),
         Command::Policy(args) => client(output, |context| policy::run(context, args)),

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use throughline_channels::Channels;
 use throughline_engine::{Config, ConfigError, Engine, EngineError, Home, Options, Shutdown};
 use throughline_server::{Ended, ServeError, ServeOptions, Server};
 use throughline_store::{OpenOptions, SqliteStore, StoreError};
@@ -96,8 +95,8 @@ async fn serve(args: &Args, home: Home, audience: Audience) -> Outcome {
     let lock = home.lock()?;
     let config = Config::load(&home)?;
     let store = SqliteStore::open(&OpenOptions::new(home.path()))?;
-    let options =
-        Options { home: home.clone(), lock, config, keeper_exe: own_executable()?, channels: Channels::default() };
+    let channels = config.connect(&home)?;
+    let options = Options { home: home.clone(), lock, config, keeper_exe: own_executable()?, channels };
     let engine = Engine::start(options, Arc::new(store)).await?;
     let mut listen = ServeOptions::new(&home);
     listen.listen = args.listen.or(listen.listen);

@@ -37,6 +37,8 @@ fn every_command_explains_itself() {
         "switch",
         "note",
         "locale",
+        "pair",
+        "identities",
         "project",
         "policy",
         "rules",

@@ -5,6 +5,7 @@
 mod support;
 
 mod bad_input;
+mod channels;
 mod checkpoints;
 mod daemon;
 mod dialogues;

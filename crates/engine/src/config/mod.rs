@@ -1,10 +1,12 @@
 //! Settings: `config.toml` in the home, over the agents that are shipped. Nothing here is read twice.
 //!
 //! - `agents`: the agents that can be named;
+//! - `channels`: where people can be reached besides;
 //! - `projects`: what is said about a project by its name;
 //! - `roles`: what each role is told and allowed.
 
 mod agents;
+mod channels;
 mod projects;
 mod retention;
 mod roles;
@@ -15,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use agents::{AgentProfile, AskingProfile};
+pub use channels::ChannelSettings;
 pub use projects::{McpServerSettings, OnAgentFailure, ProjectSettings};
 pub use retention::Retention;
 pub(crate) use retention::days;
@@ -61,6 +64,8 @@ pub struct Config {
     pub retention: Retention,
     /// The model that breaks the router's ties; none if the person is asked.
     pub tie_model: Option<TieModel>,
+    /// The channels that are set up.
+    pub channels: ChannelSettings,
 }
 
 /// What agents are told besides the person's words.
@@ -128,6 +133,7 @@ struct File {
     projects: BTreeMap<String, ProjectSettings>,
     on_agent_failure: Option<OnAgentFailure>,
     retention: Retention,
+    channels: ChannelSettings,
     router: RouterFile,
 }
 
@@ -199,6 +205,7 @@ impl Config {
             max_live_sessions: file.max_live_sessions.unwrap_or_else(default_live_sessions).max(1),
             retention: file.retention,
             tie_model: file.router.model,
+            channels: file.channels,
             briefing: Briefing {
                 handoff: file.handoff.budget().map_err(invalid)?,
                 roles: Roles::with(file.roles).map_err(invalid)?,
@@ -342,6 +349,7 @@ mod tests {
             ("[router.model]\nurl = 'x'\nmodel = 'y'\napi = 'telepathy'", "telepathy"),
             ("[roles.reviewer]\nread_only = false", "roles.reviewer"),
             ("[roles.janitor]", "janitor"),
+            ("[channels.telegram]\ntokne = 'x'", "tokne"),
             ("not toml", "config.toml"),
         ] {
             let error = parse(text).expect_err(text);

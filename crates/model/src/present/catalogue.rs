@@ -363,6 +363,46 @@ catalogue! {
         intent_ack() { en: "ack", zh: "致意" }
         intent_help() { en: "help", zh: "帮助" }
 
+        // Chats.
+        paired(name) {
+            en: "Paired: you are {name} here. Say what you want done; /help says what else there is.",
+            zh: "配对成功：你在这里是 {name}。说出你想做的事；/help 会告诉你其他用法。"
+        }
+        commands() {
+            en: "/new TEXT starts a task, /tasks lists them, /status [KEY] tells how one stands, /more [KEY] tells more, /stop [KEY] stops what runs, /agents lists the agents. //command goes to the agent as /command.",
+            zh: "/new 文字 开始新任务，/tasks 列出任务，/status [KEY] 查看进展，/more [KEY] 查看详情，/stop [KEY] 停止运行，/agents 列出智能体。//command 会以 /command 原样发给智能体。"
+        }
+        agents_here(list) { en: "Agents here: {list}", zh: "这里的智能体：{list}" }
+        no_task_here() { en: "There is no task in focus here: name its key.", zh: "这里没有焦点任务：请给出任务编号。" }
+        no_such_task(key) { en: "There is no task {key}.", zh: "没有任务 {key}。" }
+        new_what() { en: "Say what to do: /new TEXT", zh: "请说要做什么：/new 文字" }
+        which_project(list) {
+            en: "Which project? /new PROJECT TEXT, with one of: {list}",
+            zh: "哪个项目？用 /new 项目 文字，项目是：{list}"
+        }
+        no_project_yet() {
+            en: "There is no project yet: `tl project add PATH` makes a folder one.",
+            zh: "还没有项目：用 `tl project add PATH` 添加一个文件夹。"
+        }
+        file_not_taken(name, why) {
+            en: "Your message was not taken: the file {name} cannot be had ({why}). Send it again without it.",
+            zh: "你的消息没有收下：无法取得文件 {name}（{why}）。请去掉它再发一次。"
+        }
+        approved_by(name, place) { en: "✓ approved by {name} ({place})", zh: "✓ 由 {name} 批准（{place}）" }
+        denied_by(name, place) { en: "✗ denied by {name} ({place})", zh: "✗ 由 {name} 拒绝（{place}）" }
+        expired_undecided() { en: "✗ nobody decided in time", zh: "✗ 无人及时决定" }
+        void_because(why) { en: "✗ nothing left to decide: {why}", zh: "✗ 无需再决定：{why}" }
+        not_shown_whole() {
+            en: "It is too long to be approved here: open it in the terminal or on the web.",
+            zh: "内容太长，不能在此批准：请在终端或网页中打开。"
+        }
+        press_done() { en: "Done.", zh: "好的。" }
+        press_not_yours() { en: "This is not for you to decide.", zh: "这不由你决定。" }
+        press_too_late() { en: "This is no longer open.", zh: "这已不再有效。" }
+        press_changed() { en: "What was shown has changed, so nothing was decided.", zh: "显示的内容已变，未作任何决定。" }
+        answer_here() { en: "Answer this message with your words.", zh: "请直接回复这条消息。" }
+        cut_more() { en: "… /more tells the rest", zh: "……/more 查看其余" }
+
         // The terminal.
         no_tasks_yet() { en: "There are no tasks yet: tl say \"…\" starts one", zh: "还没有任务：用 tl say \"…\" 开始一个" }
         no_task_open() {

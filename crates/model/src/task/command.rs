@@ -123,6 +123,11 @@ pub enum TaskCommand {
         /// The handle that a person types.
         key: String,
     },
+    /// Let a conversation take part, so that it is told; nothing happens if it does.
+    Join {
+        /// Which.
+        conversation: ConversationId,
+    },
     /// Give a message to an execution.
     Enqueue {
         /// The message.

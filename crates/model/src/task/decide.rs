@@ -47,6 +47,7 @@ pub(crate) fn decide(
         TaskCommand::BecomeFork { seed } => draft.become_fork(*seed)?,
         TaskCommand::NoteFork { fork, key, turn } => draft.emit(TaskEvent::ForkMade { fork, key, turn }),
         TaskCommand::AssignKey { key } => draft.emit(TaskEvent::TaskKeyed { key }),
+        TaskCommand::Join { conversation } => draft.join(conversation),
         TaskCommand::Enqueue { queued, execution, urgency } => draft.enqueue(queued, execution, urgency)?,
         TaskCommand::Withdraw { input } => draft.withdraw(input)?,
         TaskCommand::MoveOut { input, to, person, started, interrupt } => {

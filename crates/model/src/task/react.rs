@@ -6,7 +6,7 @@ use super::{Task, TaskCommand, TaskEvent};
 use crate::approval::{Approval, Given, Settlement, Verdict};
 use crate::command::Command;
 use crate::conversation::ConversationCommand;
-use crate::delivery::{Delivery, PushReason};
+use crate::delivery::{self, Delivery, PushReason};
 use crate::effect::{Effect, Process};
 use crate::execution::{Execution, ExecutionEnd};
 use crate::ids::{
@@ -23,8 +23,6 @@ use crate::workspace::{Claim, Holder, WorkspaceCommand};
 
 /// How long an agent may take to stop when it is asked to, before its process is ended.
 const CANCEL_GRACE: Duration = Duration::from_secs(20);
-/// After this long nobody wants to hear of it.
-const DELIVERY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// `before` is the state that the event was taken into, `after` the state with it.
 pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: Timestamp) -> Vec<Effect> {
@@ -240,14 +238,17 @@ fn push_out(
     text: String,
     at: Timestamp,
 ) -> Vec<Effect> {
+    let turn = approval.is_none().then(|| TurnId::from_uuid(about));
     let message = |conversation: &ConversationId| Delivery {
         id: DeliveryId::derive(conversation.uuid(), &format!("{about}:{push:?}")),
         task: Some(task.id),
         approval,
+        turn,
+        input: None,
         answers: None,
         push,
         text: text.clone(),
-        expires_at: at.after(DELIVERY_TTL),
+        expires_at: at.after(delivery::TTL),
         attempted: false,
     };
     task.conversations

@@ -5,7 +5,7 @@ use super::{TaskEvent, TurnAnswer};
 use crate::approval::VoidKind;
 use crate::execution::{Execution, Role};
 use crate::handoff::Handoff;
-use crate::ids::{ExecutionId, InputId, PersonId, TurnId};
+use crate::ids::{ConversationId, ExecutionId, InputId, PersonId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::rejection::Rejection;
 use crate::runtime_session::{Failure, RuntimePhase};
@@ -33,15 +33,19 @@ impl Draft {
         }
         let execution = target.id;
         self.reopen()?;
-        if !self.task.conversations.contains(&queued.conversation) {
-            self.emit(TaskEvent::ConversationJoined { conversation: queued.conversation });
-        }
+        self.join(queued.conversation);
         self.emit(TaskEvent::InputQueued { execution, queued, urgency });
         if urgency == Urgency::Interrupt {
             self.stop_active(execution, StopWish::Interrupt);
         }
         self.dispatch(execution);
         Ok(())
+    }
+
+    pub(super) fn join(&mut self, conversation: ConversationId) {
+        if !self.task.conversations.contains(&conversation) {
+            self.emit(TaskEvent::ConversationJoined { conversation });
+        }
     }
 
     /// Takes an input back. One that waits for the workspace or the session has not reached the agent either.

@@ -160,6 +160,7 @@ impl World {
             focus: None,
         };
         let received = Received {
+            message: None,
             input,
             person: self.person,
             content: vec![ContentBlock::text(text)],

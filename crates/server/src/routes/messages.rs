@@ -64,6 +64,7 @@ pub(super) async fn send(
         reply_to: place.reply_to,
         project: place.project,
         idempotency,
+        brought: None,
     };
     let said = say(&app, message).await?;
     tracing::Span::current().record("input", tracing::field::display(said.input.id));
@@ -116,6 +117,7 @@ pub(super) async fn send_findings(
         project: None,
         urgency: Urgency::InTurn,
         idempotency: Some(Idempotency { key: format!("findings:{}:{newest}", editor.id), digest: String::new() }),
+        brought: None,
     };
     Ok(answer(&app, &app.engine.say(message).await?, &app.cursor(before)))
 }

@@ -12,6 +12,7 @@ mod events;
 mod export;
 mod gc;
 mod health;
+mod identities;
 mod imports;
 mod logins;
 mod me;
@@ -99,7 +100,6 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(policies::revoke_rule))
         .routes(routes!(agents::list))
         .routes(routes!(agents::probe))
-        .routes(routes!(me::get, me::put))
         .routes(routes!(daemon::status))
         .routes(routes!(daemon::version))
         .routes(routes!(daemon::stop))
@@ -107,19 +107,29 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(daemon::openapi))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
-        .routes(routes!(logins::link))
-        .routes(routes!(logins::enter, logins::leave))
-        .routes(routes!(logins::list))
-        .routes(routes!(logins::revoke))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))
+        .merge(people())
         .split_for_parts();
     name_operations(&mut document);
     describe_errors(&mut document);
     describe_security(&mut document);
     let router = router.method_not_allowed_fallback(wrong_method).fallback(unknown);
     (router, document)
+}
+
+/// Who calls, where they are recognised, and which browsers are let in.
+fn people() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(me::get, me::put))
+        .routes(routes!(identities::pair))
+        .routes(routes!(identities::list))
+        .routes(routes!(identities::revoke))
+        .routes(routes!(logins::link))
+        .routes(routes!(logins::enter, logins::leave))
+        .routes(routes!(logins::list))
+        .routes(routes!(logins::revoke))
 }
 
 async fn unknown(uri: http::Uri) -> impl IntoResponse {

@@ -118,6 +118,7 @@ async fn say(app: &Shared, caller: Caller, fork: TaskId, text: String) -> Result
         project: None,
         urgency: Urgency::InTurn,
         idempotency: None,
+        brought: None,
     };
     app.engine.say(message).await?;
     Ok(())

@@ -300,6 +300,7 @@ fn name(event: &Event) -> &'static str {
         Event::Person(PersonEvent::LocaleChosen { .. }) => "locale_chosen",
         Event::Person(PersonEvent::PairingOffered { .. }) => "pairing_offered",
         Event::Person(PersonEvent::PairingSpent { .. }) => "pairing_spent",
+        Event::Person(PersonEvent::ChatMet { .. }) => "chat_met",
         Event::Person(PersonEvent::IdentityLinked { .. }) => "identity_linked",
         Event::Person(PersonEvent::IdentityUnlinked { .. }) => "identity_unlinked",
         Event::Project(ProjectEvent::ProjectAdded { .. }) => "project_added",

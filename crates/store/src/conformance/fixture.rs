@@ -154,6 +154,8 @@ impl Fixture {
     pub fn delivery(&mut self, at: Timestamp) -> DeliveryRow {
         let id: DeliveryId = self.id();
         DeliveryRow {
+            approval: None,
+            input: None,
             id,
             conversation: self.id(),
             task: Some(self.id()),

@@ -99,7 +99,7 @@ pub(super) async fn a_refused_batch_changes_nothing(site: &dyn Site) {
             Row::Name(NameRow { name: "n".into(), of: Some("o".into()) }),
         ],
         effects: vec![make.prompt()],
-        inbox: Some(InboxEntry { key: "k".into(), digest: "d".into(), input: input.id }),
+        inbox: Some(InboxEntry { key: "k".into(), digest: "d".into(), input: input.id, raw: None }),
         mark: Some(Mark { session, epoch: 1, safe: 5, seen: 6, not_json: 0 }),
         ..Batch::default()
     };
@@ -269,6 +269,7 @@ pub(super) async fn a_stream_loads_as_a_snapshot_and_a_tail(site: &dyn Site) {
             locale: "en".into(),
             identities: vec![],
             offers: vec![],
+            chats: vec![],
         }))
     };
     let mut commit = async |expected, count: u64, snapshot: Option<State>| {

@@ -15,7 +15,7 @@ use crate::port::{Answer, Ask, Batch, BlobSweep, CommitError, Due, InboxEntry, M
 pub(super) async fn the_same_message_again_names_the_earlier_one(site: &dyn Site) {
     let (store, mut make) = (site.open().await, Fixture::new(30));
     let stream = make.stream();
-    let entry = InboxEntry { key: "web:1".into(), digest: "aa".into(), input: make.id() };
+    let entry = InboxEntry { key: "web:1".into(), digest: "aa".into(), input: make.id(), raw: Some("{}".into()) };
     let first = Batch { inbox: Some(entry.clone()), ..appending(stream, 0, vec![make.note("heard")]) };
     store.commit(first).await.expect("the message");
     let again = InboxEntry { digest: "bb".into(), input: make.id(), ..entry.clone() };
@@ -33,7 +33,7 @@ pub(super) async fn one_of_many_equal_messages_gets_in(site: &dyn Site) {
     let (store, mut make) = (site.open().await, Fixture::new(31));
     let mut senders = JoinSet::new();
     for _ in 0..32 {
-        let entry = InboxEntry { key: "telegram:7".into(), digest: "aa".into(), input: make.id() };
+        let entry = InboxEntry { key: "telegram:7".into(), digest: "aa".into(), input: make.id(), raw: None };
         let batch = Batch { inbox: Some(entry.clone()), ..appending(make.stream(), 0, vec![make.note("heard")]) };
         let store = Arc::clone(&store);
         senders.spawn(async move { (entry, store.commit(batch).await) });

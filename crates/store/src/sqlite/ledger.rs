@@ -271,9 +271,9 @@ impl<'c> Lists<'c> {
 impl<'c> Work<'c> {
     fn prepare(connection: &'c Connection) -> Result<Self, StoreError> {
         Ok(Self {
-            received: connection.prepare("SELECT digest, input FROM inbox WHERE key = ?1")?,
+            received: connection.prepare("SELECT digest, input, raw FROM inbox WHERE key = ?1")?,
             receive: connection.prepare(
-                "INSERT INTO inbox (key, digest, input, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (key) DO NOTHING",
+                "INSERT INTO inbox (key, digest, input, at, raw) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (key) DO NOTHING",
             )?,
             unreceive: connection.prepare("DELETE FROM inbox WHERE key = ?1")?,
             put: connection.prepare(
@@ -291,7 +291,8 @@ impl<'c> Work<'c> {
 
     fn receive(&mut self, entry: &InboxEntry, at: i64) -> Result<(), CommitError> {
         let input = entry.input.uuid().into_bytes();
-        let received = self.receive.execute(params![entry.key, entry.digest, input, at]).map_err(StoreError::from)?;
+        let received =
+            self.receive.execute(params![entry.key, entry.digest, input, at, entry.raw]).map_err(StoreError::from)?;
         if received == 0 {
             return Err(CommitError::Duplicate(self.earlier(&entry.key)?));
         }
@@ -299,9 +300,9 @@ impl<'c> Work<'c> {
     }
 
     fn earlier(&mut self, key: &str) -> Result<InboxEntry, StoreError> {
-        let found = self.received.query_row([key], |row| Ok((row.get(0)?, row.get::<_, [u8; 16]>(1)?)));
-        let (digest, input) = found?;
-        Ok(InboxEntry { key: key.to_owned(), digest, input: InputId::from_uuid(Uuid::from_bytes(input)) })
+        let found = self.received.query_row([key], |row| Ok((row.get(0)?, row.get::<_, [u8; 16]>(1)?, row.get(2)?)));
+        let (digest, input, raw) = found?;
+        Ok(InboxEntry { key: key.to_owned(), digest, input: InputId::from_uuid(Uuid::from_bytes(input)), raw })
     }
 
     /// What is settled goes first: a timer that fired may be set again by the same batch.

@@ -273,10 +273,15 @@ fn mentions(connection: &Connection, text: &str, limit: usize) -> Result<Vec<Rec
 
 fn inbox(connection: &Connection, key: String) -> Result<Option<InboxEntry>, StoreError> {
     let found = connection
-        .prepare_cached("SELECT digest, input FROM inbox WHERE key = ?1")?
-        .query_row([&key], |row| Ok((row.get(0)?, row.get::<_, Key>(1)?)))
+        .prepare_cached("SELECT digest, input, raw FROM inbox WHERE key = ?1")?
+        .query_row([&key], |row| Ok((row.get(0)?, row.get::<_, Key>(1)?, row.get(2)?)))
         .optional()?;
-    Ok(found.map(|(digest, input)| InboxEntry { key, digest, input: InputId::from_uuid(Uuid::from_bytes(input)) }))
+    Ok(found.map(|(digest, input, raw)| InboxEntry {
+        key,
+        digest,
+        input: InputId::from_uuid(Uuid::from_bytes(input)),
+        raw,
+    }))
 }
 
 fn mark(connection: &Connection, session: RuntimeSessionId, epoch: u64) -> Result<Option<Mark>, StoreError> {

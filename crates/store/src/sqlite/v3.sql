@@ -4,3 +4,6 @@ CREATE TABLE names (
     name TEXT PRIMARY KEY,
     of TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What a channel told, as it told it.
+ALTER TABLE inbox ADD COLUMN raw TEXT;

@@ -1,0 +1,329 @@
+//! What a delivery says, written from the record at the moment it is sent: in the person's language, with secrets
+//! masked, and with the buttons that still mean something.
+
+use throughline_channels::mask::Mask;
+use throughline_channels::rich::{Look, Rich};
+use throughline_channels::{Abilities, Button, MessageRef};
+use throughline_model::answer;
+use throughline_model::approval::{Approval, Given, Settlement, Verdict};
+use throughline_model::conversation::Conversation;
+use throughline_model::delivery::{Delivery, PushReason};
+use throughline_model::event::Event;
+use throughline_model::ids::{ApprovalId, DeliveryId, InputId, PersonId, TaskId, TurnId};
+use throughline_model::item::ItemBody;
+use throughline_model::present::reply::{Subject, correctable, decided};
+use throughline_model::present::{self, Locale};
+use throughline_model::reply::{Action, Choice, Reply};
+use throughline_model::route::Intent;
+use throughline_model::shown::View;
+use throughline_model::stream::StreamId;
+use throughline_model::task::TaskEvent;
+use throughline_model::view::{ApprovalRow, InputRow, TaskRow};
+use throughline_store::port::{Answer, Ask, Lookup, PageQuery};
+
+use crate::core::Core;
+use crate::error::EngineError;
+
+/// How much of an agent's last words a chat gets unasked.
+const SAID_CHARS: usize = 900;
+/// How many letters of a digest fit on a button.
+const DIGEST_LETTERS: usize = 16;
+/// How much of a button's label is shown.
+const LABEL_CHARS: usize = 60;
+/// How far back an agent's last words are looked for.
+const LOOK_BACK: usize = 64;
+
+/// A message as it leaves.
+pub(crate) struct Letter {
+    pub(crate) text: Rich,
+    pub(crate) buttons: Vec<Vec<Button>>,
+    pub(crate) replaces: Option<MessageRef>,
+}
+
+/// What a button carries: the delivery that it was under, and which of its choices it is. A decision carries the
+/// beginning of the digest of what was shown as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) delivery: DeliveryId,
+    pub(crate) choice: Chosen,
+}
+
+/// Which choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// This one of the reply.
+    Nth(usize),
+    /// Yes or no to what was shown with this digest.
+    Decision(Verdict, String),
+}
+
+impl Token {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let (delivery, choice) = match parts[..] {
+            ["ch", delivery, nth] => (delivery, Chosen::Nth(nth.parse().ok()?)),
+            ["ap", delivery, verdict, digest] if digest.len() == DIGEST_LETTERS => {
+                let verdict = match verdict {
+                    "y" => Verdict::Approve,
+                    "n" => Verdict::Deny,
+                    _ => return None,
+                };
+                (delivery, Chosen::Decision(verdict, digest.to_owned()))
+            }
+            _ => return None,
+        };
+        Some(Token { delivery: delivery.parse().ok()?, choice })
+    }
+
+    fn write(&self) -> String {
+        match &self.choice {
+            Chosen::Nth(nth) => format!("ch:{}:{nth}", self.delivery),
+            Chosen::Decision(Verdict::Approve, digest) => format!("ap:{}:y:{digest}", self.delivery),
+            Chosen::Decision(Verdict::Deny, digest) => format!("ap:{}:n:{digest}", self.delivery),
+        }
+    }
+}
+
+/// Writes letters.
+pub(crate) struct Writer<'a> {
+    pub(crate) core: &'a Core,
+    pub(crate) mask: &'a Mask,
+    pub(crate) abilities: &'a Abilities,
+}
+
+impl Writer<'_> {
+    /// What a delivery says now; none if there is nothing left to say.
+    pub(crate) async fn letter(
+        &self,
+        conversation: &Conversation,
+        delivery: &Delivery,
+    ) -> Result<Option<Letter>, EngineError> {
+        let locale = locale(self.core, conversation.person).await?;
+        let plain = |text: Rich| Letter { text, buttons: vec![], replaces: None };
+        match (delivery.push, delivery.approval, delivery.input, delivery.turn.zip(delivery.task)) {
+            (PushReason::Decided, Some(approval), ..) => {
+                let Some(message) = conversation.asking.get(&approval) else { return Ok(None) };
+                let text = self.settled(locale, approval).await?;
+                Ok(Some(Letter { replaces: Some(MessageRef(message.clone())), ..plain(text) }))
+            }
+            (PushReason::NeedsApproval, Some(approval), ..) => {
+                let Some(task) = delivery.task else { return Ok(None) };
+                let state = self.core.task(task).await?;
+                let pending = state.task().and_then(|task| Some((task, task.approvals.pending(approval)?)));
+                Ok(pending.map(|(task, pending)| self.asked(locale, delivery.id, task, &pending.approval)))
+            }
+            (_, _, Some(input), _) => {
+                let Some(reply) = reply(self.core, input).await? else { return Ok(None) };
+                Ok(Some(self.replied(delivery.id, &reply)))
+            }
+            (push, _, None, Some((turn, task))) => Ok(Some(plain(self.ended(locale, push, task, turn).await?))),
+            (_, _, None, None) => Ok(Some(plain(self.ours(&delivery.text)))),
+        }
+    }
+
+    fn asked(
+        &self,
+        locale: Locale,
+        delivery: DeliveryId,
+        task: &throughline_model::task::Task,
+        approval: &Approval,
+    ) -> Letter {
+        let exact = approval.shown(View::CHAT);
+        let masked = self.mask.apply(&exact.text);
+        // What was not shown letter by letter cannot be approved here.
+        let room = self.abilities.max_length / 2;
+        let whole = exact.complete && masked == exact.text && self.abilities.unit.len(&masked) <= room;
+        let shown: String = if whole { masked } else { masked.chars().take(room / 4).collect() };
+        let glance = locale.waits_for_approval(agent_of(task, approval));
+        let head = format!("{} *{}*: {glance}", task.key, task.title.replace('*', ""));
+        let mut text = self.ours(&head).and(Look::Plain, "\n").and(Look::Block { language: String::new() }, shown);
+        let digest: String = approval.digest().chars().take(DIGEST_LETTERS).collect();
+        let button = |label: String, verdict| {
+            let token = Token { delivery, choice: Chosen::Decision(verdict, digest.clone()) };
+            Button { label, token: token.write() }
+        };
+        let deny = button(format!("✗ {}", locale.button_deny()), Verdict::Deny);
+        let row = if whole {
+            vec![button(format!("✓ {}", locale.button_approve()), Verdict::Approve), deny]
+        } else {
+            text = text.and(Look::Plain, format!("\n{}", locale.not_shown_whole()));
+            vec![deny]
+        };
+        Letter { text, buttons: vec![row], replaces: None }
+    }
+
+    async fn settled(&self, locale: Locale, approval: ApprovalId) -> Result<Rich, EngineError> {
+        let Some(row) = approval_row(self.core, approval).await? else { return Ok(Rich::plain("✓")) };
+        let by = async |person: PersonId, given: &Option<Given>| -> Result<(String, &'static str), EngineError> {
+            let state = self.core.state(StreamId::Person(person)).await?;
+            let name = state.person().map(|person| person.name.clone()).unwrap_or_default();
+            Ok((name, given.as_ref().map_or("?", |given| given.source.surface.word())))
+        };
+        let words = match row.settled.as_ref().map(|settled| &settled.settlement) {
+            Some(Settlement::Approved { by: person, given }) => {
+                let (name, place) = by(*person, given).await?;
+                locale.approved_by(name, place)
+            }
+            Some(Settlement::Denied { by: person, given, .. }) => {
+                let (name, place) = by(*person, given).await?;
+                locale.denied_by(name, place)
+            }
+            Some(Settlement::Ruled { ruling }) => locale.ruled(&ruling.standing),
+            Some(Settlement::Expired) => locale.expired_undecided(),
+            Some(Settlement::Void { cause, .. }) => locale.void_because(cause),
+            None => String::new(),
+        };
+        let shown: String = self.mask.apply(&row.approval.shown(View::CHAT).text).chars().take(SAID_CHARS).collect();
+        let text = Rich::default().and(Look::Block { language: String::new() }, shown);
+        Ok(text.and(Look::Plain, format!("\n{}", self.mask.apply(&words))))
+    }
+
+    /// How a turn ended, with the agent's last words.
+    async fn ended(&self, locale: Locale, push: PushReason, task: TaskId, turn: TurnId) -> Result<Rich, EngineError> {
+        let state = self.core.task(task).await?;
+        let Some(known) = state.task() else { return Ok(Rich::plain("?")) };
+        let mark = match push {
+            PushReason::Failed => "✗",
+            PushReason::AsksQuestion => "❓",
+            PushReason::Completed | PushReason::NeedsApproval | PushReason::Reply | PushReason::Decided => "✓",
+        };
+        let head = self.ours(&format!("{mark} {} *{}*", known.key, known.title.replace('*', "")));
+        let said = last_words(self.core, task, Some(turn)).await?;
+        let said = match (said, push) {
+            (Some(said), PushReason::Completed | PushReason::AsksQuestion) => said,
+            _ => present::glance(locale, known),
+        };
+        let said = self.mask.apply(&said);
+        let short: String = said.chars().take(SAID_CHARS).collect();
+        let text = head.and(Look::Plain, "\n").then(Rich::from_markdown(&short));
+        Ok(match short.len() < said.len() {
+            true => text.and(Look::Plain, format!("\n{}", locale.cut_more())),
+            false => text,
+        })
+    }
+
+    fn replied(&self, delivery: DeliveryId, reply: &Reply) -> Letter {
+        let shown = |choice: &Choice| !matches!(choice.action, Action::Open { .. });
+        let buttons = reply.choices.iter().enumerate().filter(|(_, choice)| shown(choice)).map(|(nth, choice)| {
+            let label: String = self.mask.apply(&choice.label).chars().take(LABEL_CHARS).collect();
+            vec![Button { label, token: Token { delivery, choice: Chosen::Nth(nth) }.write() }]
+        });
+        let buttons = if self.abilities.buttons { buttons.collect() } else { vec![] };
+        Letter { text: self.ours(&reply.text), buttons, replaces: None }
+    }
+
+    /// Our own words: `*so*` is a title, backticks are code.
+    fn ours(&self, text: &str) -> Rich {
+        let masked = self.mask.apply(text);
+        let mut rich = Rich::default();
+        let mut rest = masked.as_str();
+        while let Some(start) = rest.find('*') {
+            let Some(len) = rest[start + 1..].find('*').filter(|len| *len > 0) else { break };
+            let title = &rest[start + 1..start + 1 + len];
+            if title.contains('\n') {
+                break;
+            }
+            rich = rich.then(Rich::from_markdown(&rest[..start])).and(Look::Bold, title);
+            rest = &rest[start + len + 2..];
+        }
+        rich.then(Rich::from_markdown(rest))
+    }
+}
+
+fn agent_of(task: &throughline_model::task::Task, approval: &Approval) -> String {
+    task.execution(approval.execution).map(|execution| execution.agent.clone()).unwrap_or_default()
+}
+
+/// The language that a person is spoken to in.
+pub(crate) async fn locale(core: &Core, person: PersonId) -> Result<Locale, EngineError> {
+    let state = core.state(StreamId::Person(person)).await?;
+    Ok(state.person().map(|person| Locale::of(&person.locale)).unwrap_or_default())
+}
+
+/// An approval, pending or settled.
+pub(crate) async fn approval_row(core: &Core, id: ApprovalId) -> Result<Option<ApprovalRow>, EngineError> {
+    match core.store.ask(Ask::Approval(id)).await? {
+        Answer::Approvals(rows) => Ok(rows.into_iter().next()),
+        _ => Ok(None),
+    }
+}
+
+/// What is said to a message: what its record says, else what was made of it, with what corrects that.
+pub(crate) async fn reply(core: &Core, input: InputId) -> Result<Option<Reply>, EngineError> {
+    let Some(row) = core.store.input(Lookup::Input(input)).await? else { return Ok(None) };
+    if let Some(reply) = &row.reply {
+        return Ok(Some(reply.clone()));
+    }
+    let Some(task) = task_row(core, row.task).await? else { return Ok(None) };
+    let locale = locale(core, row.person).await?;
+    Ok(announced(locale, &row, &task, task_row(core, row.decision.focus.map(|focus| focus.task)).await?))
+}
+
+fn announced(locale: Locale, row: &InputRow, task: &TaskRow, focus: Option<TaskRow>) -> Option<Reply> {
+    if let Some(reply) = answer::announcement(locale, &row.decision, task, focus) {
+        return Some(reply);
+    }
+    let subject = Subject { key: &task.key, title: &task.title, agent: &task.agent };
+    let reply = decided(locale, &row.decision.intent, subject)?;
+    let guessed = row.decision.confidence < 1.0;
+    Some(match &row.decision.intent {
+        intent @ (Intent::Continue { .. } | Intent::Answer { .. }) if guessed => {
+            correctable(locale, reply, row.decision.id, &[], intent)
+        }
+        _ => reply,
+    })
+}
+
+async fn task_row(core: &Core, task: Option<TaskId>) -> Result<Option<TaskRow>, EngineError> {
+    let Some(task) = task else { return Ok(None) };
+    match core.store.ask(Ask::Task(task)).await? {
+        Answer::Task(row) => Ok(row.map(|row| *row)),
+        _ => Ok(None),
+    }
+}
+
+/// What an agent said last in a task, or in one turn of it.
+pub(crate) async fn last_words(core: &Core, task: TaskId, turn: Option<TurnId>) -> Result<Option<String>, EngineError> {
+    let query = PageQuery { stream: StreamId::Task(task), before: None, limit: LOOK_BACK };
+    for recorded in core.store.page(query).await? {
+        let Event::Task(TaskEvent::ItemRecorded { item, .. }) = &recorded.event else { continue };
+        if let ItemBody::Message { text, .. } = &item.body
+            && turn.is_none_or(|turn| item.turn == Some(turn))
+        {
+            return Ok(Some(text.head().to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use throughline_model::ids::Mint;
+    use throughline_model::time::Timestamp;
+
+    #[test]
+    fn a_token_reads_as_it_was_written_and_fits_on_a_button() {
+        let delivery = Mint::new(Timestamp::from_millis(1), 7).id();
+        for choice in [
+            Chosen::Nth(3),
+            Chosen::Decision(Verdict::Approve, "0123456789abcdef".into()),
+            Chosen::Decision(Verdict::Deny, "0123456789abcdef".into()),
+        ] {
+            let token = Token { delivery, choice };
+            let written = token.write();
+            assert!(written.len() <= 64, "{written}");
+            assert_eq!(Token::parse(&written), Some(token));
+        }
+        for other in [
+            "",
+            "ch",
+            "ch:x:1",
+            "ap:x:y:0123456789abcdef",
+            &format!("ap:{delivery}:y:12"),
+            &format!("ch:{delivery}:-1"),
+        ] {
+            assert_eq!(Token::parse(other), None, "{other}");
+        }
+    }
+}
