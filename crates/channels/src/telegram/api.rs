@@ -47,6 +47,11 @@ impl ApiError {
         matches!(self, ApiError::Refused { code: 400, description, .. } if description.contains("is not modified"))
     }
 
+    /// The platform wants us to write more slowly.
+    pub(super) fn is_too_fast(&self) -> bool {
+        matches!(self, ApiError::Refused { code: 429, .. })
+    }
+
     /// The platform could not read the markup.
     pub(super) fn is_unreadable(&self) -> bool {
         matches!(self, ApiError::Refused { code: 400, description, .. } if description.contains("can't parse"))

@@ -228,6 +228,9 @@ impl Channel for Telegram {
             Err(error) if error.is_unreadable() => self.write(message, &message.text.letters(), None).await,
             other => other,
         };
+        if written.as_ref().is_err_and(ApiError::is_too_fast) {
+            self.pace.slow_down(address(&message.place).0);
+        }
         match written {
             // To change a message twice is the same as once, so there is nothing to be unsure of.
             Err(ApiError::Lost(_)) if message.replaces.is_some() => Err(SendError::Later { after_secs: 1 }),
@@ -248,7 +251,11 @@ impl Channel for Telegram {
             let answered = json!({"message_id": number(answered), "allow_sending_without_reply": true});
             form = form.text("reply_parameters", answered.to_string());
         }
-        let sent: Sent = self.api.call_with_file("sendDocument", form).await?;
+        let sent: Result<Sent, _> = self.api.call_with_file("sendDocument", form).await;
+        if sent.as_ref().is_err_and(ApiError::is_too_fast) {
+            self.pace.slow_down(chat);
+        }
+        let sent = sent?;
         Ok(Receipt { message: MessageRef(format!("{chat}:{}", sent.message_id)) })
     }
 

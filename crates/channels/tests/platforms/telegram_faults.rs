@@ -33,7 +33,11 @@ async fn too_fast_means_later_as_the_platform_says() {
     assert_eq!(api.sent(), []);
     api.fails("sendMessage", Fault::Proxy(429));
     assert_eq!(telegram.send(&message()).await, Err(SendError::Later { after_secs: 5 }));
+    // From now on it is one a second.
+    let began = tokio::time::Instant::now();
     assert!(telegram.send(&message()).await.is_ok());
+    assert!(telegram.send(&message()).await.is_ok());
+    assert!(began.elapsed() >= Duration::from_millis(900), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
