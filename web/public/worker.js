@@ -19,6 +19,36 @@ self.addEventListener("fetch", (event) => {
   else if (request.mode === "navigate") event.respondWith(newest());
 });
 
+/** A word about a task. Whoever looks at the page sees it there already. */
+self.addEventListener("push", (event) => event.waitUntil(show(event.data?.json() ?? {})));
+
+async function show({ title, body, task, reason }) {
+  const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  if (pages.some((page) => page.visibilityState === "visible" && page.focused)) return;
+  const waits = reason === "approval" || reason === "question";
+  await self.registration.showNotification(title ?? "Throughline", {
+    body: body ?? "",
+    tag: task ?? "throughline",
+    renotify: true,
+    requireInteraction: waits,
+    icon: "/icon.svg",
+    data: { place: task ? `/tasks/${encodeURIComponent(task)}` : "/" },
+  });
+}
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(go(event.notification.data?.place ?? "/"));
+});
+
+/** In the page that is open, else in a new one. */
+async function go(place) {
+  const [page] = await self.clients.matchAll({ type: "window" });
+  if (!page) return void (await self.clients.openWindow(place));
+  await page.focus();
+  await page.navigate(place);
+}
+
 /** Files whose name holds their digest never change. */
 async function kept(request) {
   const cache = await caches.open(SHELL);

@@ -21,6 +21,9 @@ pub struct Version {
     /// The URL of its TCP listener, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The address that browsers on other machines open, where the settings have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
 }
 
 /// Whether the daemon lives, or is ready.

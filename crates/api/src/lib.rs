@@ -23,6 +23,7 @@ pub mod person;
 pub mod policy;
 pub mod problem;
 pub mod project;
+pub mod push;
 pub mod search;
 pub mod socket;
 pub mod task;

@@ -13,6 +13,17 @@ pub struct LoginLink {
     pub expires_at: String,
 }
 
+/// Where the browser is that a link is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// On this machine.
+    #[default]
+    Here,
+    /// Anywhere: the link is below the `public_url` of the settings.
+    Elsewhere,
+}
+
 /// What a browser shows to be let in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +45,9 @@ pub struct Login {
     pub until: String,
     /// Whether it is the one that asks.
     pub current: bool,
+    /// Whether it is told things by push.
+    #[serde(default)]
+    pub push: bool,
 }
 
 /// All browsers that are let in.

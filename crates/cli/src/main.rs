@@ -20,6 +20,7 @@ mod message_content;
 mod moment;
 mod output;
 mod place;
+mod qr;
 mod role;
 mod safe_text;
 mod span;

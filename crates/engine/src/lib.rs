@@ -38,7 +38,7 @@ mod workspaces;
 
 pub use agents::{AgentStatus, RunningKeeper};
 pub use clock::{Clock, SystemClock};
-pub use config::{AgentProfile, Config, ConfigError};
+pub use config::{AgentProfile, Config, ConfigError, PublicUrl, Reach, TlsSettings};
 pub use correct::Meant;
 pub use engine::{Engine, Options, Shutdown};
 pub use error::EngineError;

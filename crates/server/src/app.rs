@@ -19,6 +19,7 @@ use crate::auth::Gate;
 use crate::feed::Feed;
 use crate::login::Logins;
 use crate::problem::Refusal;
+use crate::push::Pusher;
 
 /// How many blobs may be on their way in at once: each is in memory while it is.
 const UPLOADS: usize = 4;
@@ -34,6 +35,7 @@ pub(crate) struct App {
     pub(crate) feed: Feed,
     pub(crate) gate: Gate,
     pub(crate) logins: Arc<Logins>,
+    pub(crate) push: Arc<Pusher>,
     /// The store's, for cursors.
     pub(crate) incarnation: Arc<str>,
     /// Who answers.

@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderMap, header};
+use throughline_engine::PublicUrl;
 use throughline_model::approval::Source;
 use throughline_model::conversation::Channel;
 use throughline_model::ids::PersonId;
@@ -62,13 +63,27 @@ impl Caller {
 pub(crate) struct Gate {
     owner: u32,
     token: Token,
-    hosts: Vec<String>,
+    /// Where we are, as browsers write it, the usual one first.
+    origins: Vec<String>,
+    public: Option<PublicUrl>,
 }
 
 impl Gate {
-    pub(crate) fn new(owner: u32, token: Token, bound: Option<SocketAddr>) -> Self {
-        let hosts = bound.map(|address| vec![address.to_string(), format!("localhost:{}", address.port())]);
-        Gate { owner, token, hosts: hosts.unwrap_or_default() }
+    pub(crate) fn new(owner: u32, token: Token, bound: Option<SocketAddr>, public: Option<PublicUrl>) -> Self {
+        let here = bound.map(|address| [format!("http://{address}"), format!("http://localhost:{}", address.port())]);
+        let elsewhere = public.as_ref().map(ToString::to_string);
+        Gate { owner, token, origins: here.into_iter().flatten().chain(elsewhere).collect(), public }
+    }
+
+    /// Where browsers on other machines find us.
+    pub(crate) fn public(&self) -> Option<&PublicUrl> {
+        self.public.as_ref()
+    }
+
+    /// Whether a browser got here through TLS: then its cookie is for nothing else.
+    pub(crate) fn is_secure(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(header::HOST).map(http::HeaderValue::as_bytes);
+        self.public.as_ref().is_some_and(|url| url.is_secure() && Some(url.host().as_bytes()) == host)
     }
 
     /// Lets the caller act for the user whose daemon this is, or refuses.
@@ -94,8 +109,9 @@ impl Gate {
             return Ok(());
         }
         let headers = request.headers();
-        let ours = |host: &str| self.hosts.iter().any(|known| known == host);
-        let hint = || format!("call http://{}", self.hosts.first().map_or("the daemon's own address", String::as_str));
+        let hosts_of = |origin: &String, host: &str| origin.split_once("://").is_some_and(|(_, known)| known == host);
+        let ours = |host: &str| self.origins.iter().any(|origin| hosts_of(origin, host));
+        let hint = || format!("call {}", self.origins.first().map_or("the daemon's own address", String::as_str));
         let hosts: Vec<&[u8]> = headers.get_all(header::HOST).iter().map(|host| host.as_bytes()).collect();
         let named = match hosts.as_slice() {
             [host] => std::str::from_utf8(host).is_ok_and(ours),
@@ -105,8 +121,7 @@ impl Gate {
             return Err(Refusal::new("forbidden_host", "the Host header is not this daemon's address", hint()));
         }
         for origin in headers.get_all(header::ORIGIN) {
-            let same = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")).is_some_and(ours);
-            if !same {
+            if !self.origins.iter().any(|known| known.as_bytes() == origin.as_bytes()) {
                 return Err(Refusal::new("forbidden_origin", "the request comes from another origin", hint()));
             }
         }
@@ -204,9 +219,13 @@ mod tests {
     use axum::body::Body;
 
     fn gate() -> Gate {
+        gate_at(None)
+    }
+
+    fn gate_at(public: Option<&str>) -> Gate {
         let home = tempfile::tempdir().unwrap();
         let token = Token::load_or_create(&home.path().join("token")).unwrap();
-        Gate::new(1000, token, Some("127.0.0.1:4711".parse().unwrap()))
+        Gate::new(1000, token, Some("127.0.0.1:4711".parse().unwrap()), public.map(|url| url.parse().unwrap()))
     }
 
     fn request(uri: &str, headers: &[(&str, &str)]) -> Request {
@@ -247,6 +266,22 @@ mod tests {
         {
             assert!(!with(origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn the_public_address_is_ours_too_with_its_own_scheme() {
+        let gate = gate_at(Some("https://desk.example:8443"));
+        let host = ("host", "desk.example:8443");
+        let check = |headers: &[(&str, &str)]| gate.check_source(Peer::Tcp, &request("/", headers)).is_ok();
+        assert!(check(&[host]) && check(&[("host", "localhost:4711")]));
+        assert!(check(&[host, ("origin", "https://desk.example:8443")]));
+        for origin in ["http://desk.example:8443", "https://desk.example", "https://desk.example:8443.evil.example"] {
+            assert!(!check(&[host, ("origin", origin)]), "{origin}");
+        }
+        assert!(gate.is_secure(request("/", &[host]).headers()));
+        assert!(!gate.is_secure(request("/", &[("host", "localhost:4711")]).headers()));
+        let plain = gate_at(Some("http://desk.example:8443"));
+        assert!(!plain.is_secure(request("/", &[host]).headers()));
     }
 
     #[test]

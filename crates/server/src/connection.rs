@@ -16,8 +16,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
@@ -26,6 +28,7 @@ use crate::auth::Peer;
 use crate::listen::Socket;
 use crate::metrics::{CONNECTIONS, CONNECTIONS_REFUSED, Gauged};
 use crate::stall::Stall;
+use crate::tls::Tls;
 
 /// How long the head of a request may take, and an idle connection may stay.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
@@ -55,7 +58,7 @@ impl Connections {
                 () = self.ending.cancelled() => return,
             };
             match accepted.and_then(|(stream, _)| Ok((user(&stream)?, stream))) {
-                Ok((uid, stream)) => self.start(stream, Peer::Unix { uid }),
+                Ok((uid, stream)) => self.start(std::future::ready(Ok(stream)), Peer::Unix { uid }),
                 Err(error) => self.pause(&error).await,
             }
         }
@@ -69,7 +72,21 @@ impl Connections {
                 () = self.ending.cancelled() => return,
             };
             match accepted.and_then(|(stream, _)| stream.set_nodelay(true).map(|()| stream)) {
-                Ok(stream) => self.start(stream, Peer::Tcp),
+                Ok(stream) => self.start(std::future::ready(Ok(stream)), Peer::Tcp),
+                Err(error) => self.pause(&error).await,
+            }
+        }
+    }
+
+    /// Accepts from other machines until the daemon stops.
+    pub(crate) async fn accept_tls(self, listener: TcpListener, tls: Tls) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = self.ending.cancelled() => return,
+            };
+            match accepted.and_then(|(stream, _)| stream.set_nodelay(true).map(|()| stream)) {
+                Ok(stream) => self.start(shaken(tls.acceptor(), stream), Peer::Tcp),
                 Err(error) => self.pause(&error).await,
             }
         }
@@ -83,7 +100,11 @@ impl Connections {
         }
     }
 
-    fn start<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: T, peer: Peer) {
+    fn start<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &self,
+        stream: impl Future<Output = io::Result<T>> + Send + 'static,
+        peer: Peer,
+    ) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             metrics::counter!(CONNECTIONS_REFUSED).increment(1);
             tracing::warn!("too many connections: one was refused");
@@ -93,7 +114,10 @@ impl Connections {
         self.running.spawn(async move {
             let _place = place;
             let _counted = Gauged::new(CONNECTIONS);
-            connections.serve(stream, peer).await;
+            match stream.await {
+                Ok(stream) => connections.serve(stream, peer).await,
+                Err(error) => tracing::debug!(%error, ?peer, "a connection came to nothing"),
+            }
         });
     }
 
@@ -123,6 +147,11 @@ impl Connections {
             tracing::debug!(%error, ?peer, "a connection broke");
         }
     }
+}
+
+/// A stream once hands are shaken, within the patience that a head gets.
+async fn shaken(tls: TlsAcceptor, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    tokio::time::timeout(HEAD_PATIENCE, tls.accept(stream)).await?
 }
 
 async fn answer(router: Router, request: Request<Body>) -> Response<Body> {

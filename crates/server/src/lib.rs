@@ -17,12 +17,14 @@ mod login;
 mod metrics;
 mod page;
 mod problem;
+mod push;
 mod request;
 mod ring;
 mod routes;
 mod sse;
 mod stall;
 mod timeline;
+mod tls;
 mod token;
 mod wire;
 mod ws;
@@ -34,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use throughline_api::daemon::{Keepers, Version};
-use throughline_engine::{Engine, Home, Shutdown};
+use throughline_engine::{Engine, Home, Reach, Shutdown};
 use throughline_model::event::Seq;
 use throughline_store::StoreError;
 use throughline_store::port::{Answer, Ask};
@@ -43,6 +45,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub use listen::ListenError;
+pub use push::PushOptions;
 pub use token::Token;
 
 use crate::app::{App, Shared};
@@ -51,6 +54,8 @@ use crate::connection::Connections;
 use crate::feed::Feed;
 use crate::listen::Socket;
 use crate::login::Logins;
+use crate::push::Pusher;
+use crate::tls::Tls;
 
 /// How long open requests may take to end once the daemon stops.
 const END_PATIENCE: Duration = Duration::from_secs(2);
@@ -66,10 +71,14 @@ pub struct ServeOptions {
     pub socket: PathBuf,
     /// The TCP address, loopback only; none for no TCP at all.
     pub listen: Option<SocketAddr>,
+    /// How other machines get here.
+    pub reach: Reach,
     /// The file of the bearer token; made if it is not there.
     pub token_file: PathBuf,
     /// The file of the browsers that are let in.
     pub logins_file: PathBuf,
+    /// What web push needs.
+    pub push: PushOptions,
     /// A connection whose socket takes no byte for so long while something waits to be written is dropped.
     pub write_stall: Duration,
     /// How many connections may be open at once.
@@ -84,8 +93,10 @@ impl ServeOptions {
             home: home.path().to_owned(),
             socket: home.socket(),
             listen: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+            reach: Reach::default(),
             token_file: home.token_file(),
             logins_file: home.logins_file(),
+            push: PushOptions { key_file: home.path().join("push.key"), ca: None },
             write_stall: Duration::from_secs(10),
             max_connections: 4096,
         }
@@ -114,6 +125,9 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+    /// The key that messages are pushed with cannot be used, or the certificates that are trusted for it.
+    #[error("web push cannot be set up: {0}")]
+    Push(io::Error),
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -127,6 +141,7 @@ impl ServeError {
             ServeError::Listen(error) => error.code(),
             ServeError::Token { .. } => "token_unusable",
             ServeError::Logins { .. } => "logins_unusable",
+            ServeError::Push(_) => "push_unusable",
             ServeError::Store(error) => error.code(),
         }
     }
@@ -138,6 +153,9 @@ impl ServeError {
             ServeError::Listen(error) => error.hint(),
             ServeError::Token { .. } => "make the file readable by you alone, or remove it to get a new token",
             ServeError::Logins { .. } => "make the file readable by you alone, or remove it and log in again",
+            ServeError::Push(_) => {
+                "make `push.key` in the home readable by you alone, or remove it and let devices subscribe again"
+            }
             ServeError::Store(error) => error.hint(),
         }
     }
@@ -158,6 +176,7 @@ pub struct Server {
     connections: Connections,
     socket: Socket,
     tcp: Option<TcpListener>,
+    tls: Option<(TcpListener, Tls)>,
     token: Token,
     stop: watch::Receiver<Option<Keepers>>,
     ending: CancellationToken,
@@ -170,18 +189,27 @@ impl Server {
     /// If an address cannot be had, the token cannot be used, or the store cannot be read.
     pub async fn bind(engine: Engine, options: ServeOptions) -> Result<Self, ServeError> {
         raise_file_limit();
+        let ending = CancellationToken::new();
         metrics::recorder();
         let token = Token::load_or_create(&options.token_file)
             .map_err(|source| ServeError::Token { path: options.token_file.clone(), source })?;
         let logins = Logins::load(&options.logins_file)
             .map_err(|source| ServeError::Logins { path: options.logins_file.clone(), source })?;
+        let logins = Arc::new(logins);
+        let contact = options.reach.public_url.as_ref().filter(|url| url.is_secure()).map(ToString::to_string);
+        let push = Pusher::load(engine.clone(), Arc::clone(&logins), &options.push, contact);
+        let push = Arc::new(push.map_err(ServeError::Push)?);
+        tokio::spawn(Arc::clone(&push).run(engine.hub().subscribe(), ending.clone()));
         let socket = listen::unix(&options.socket).await?;
         let tcp = match options.listen {
             Some(address) => Some(listen::tcp(address, &options.home).await?),
             None => None,
         };
+        let tls = match &options.reach.tls {
+            Some(settings) => Some(listen::tls(settings).await?),
+            None => None,
+        };
         let bound = tcp.as_ref().map(|(_, bound)| *bound);
-        let ending = CancellationToken::new();
         let incarnation: Arc<str> = incarnation(&engine).await?.into();
         // Listened to first, so that nothing falls between the place and the first event.
         let news = engine.hub().subscribe();
@@ -193,10 +221,11 @@ impl Server {
         let app = Arc::new(App {
             engine,
             feed,
-            gate: Gate::new(owner, token.clone(), bound),
-            logins: Arc::new(logins),
+            gate: Gate::new(owner, token.clone(), bound, options.reach.public_url.clone()),
+            logins,
+            push,
             incarnation,
-            version: version(&options.home, bound),
+            version: version(&options, bound),
             openapi: document.to_json().unwrap_or_default().into(),
             uploads: App::uploads(),
             sockets: App::sockets(),
@@ -205,13 +234,20 @@ impl Server {
         });
         let router = request::layered(router, &app);
         let connections = Connections::new(router, options.write_stall, options.max_connections, ending.clone());
-        Ok(Server { app, connections, socket, tcp: tcp.map(|(listener, _)| listener), token, stop: stopped, ending })
+        let tcp = tcp.map(|(listener, _)| listener);
+        Ok(Server { app, connections, socket, tcp, tls, token, stop: stopped, ending })
     }
 
     /// The URL of the TCP listener, if there is one.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         self.app.version.url.as_deref()
+    }
+
+    /// Where other machines get here through TLS, if they do.
+    #[must_use]
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        self.tls.as_ref().and_then(|(listener, _)| listener.local_addr().ok())
     }
 
     /// The path of the Unix socket.
@@ -241,6 +277,9 @@ impl Server {
         if let Some(listener) = self.tcp {
             running.spawn(self.connections.clone().accept_tcp(listener));
         }
+        if let Some((listener, tls)) = self.tls {
+            running.spawn(self.connections.clone().accept_tls(listener, tls));
+        }
         let ended = tokio::select! {
             () = shutdown.cancelled() => Ended::Cancelled,
             keepers = asked(&mut self.stop) => Ended::Asked(match keepers {
@@ -269,13 +308,14 @@ async fn asked(stop: &mut watch::Receiver<Option<Keepers>>) -> Keepers {
     }
 }
 
-fn version(home: &Path, bound: Option<SocketAddr>) -> Version {
+fn version(options: &ServeOptions, bound: Option<SocketAddr>) -> Version {
     Version {
         version: env!("CARGO_PKG_VERSION").into(),
         protocol: throughline_api::PROTOCOL,
         pid: std::process::id(),
-        home: home.display().to_string(),
+        home: options.home.display().to_string(),
         url: bound.map(|address| format!("http://{address}")),
+        public_url: options.reach.public_url.as_ref().map(ToString::to_string),
     }
 }
 

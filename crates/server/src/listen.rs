@@ -1,6 +1,7 @@
-//! Where the daemon listens: a Unix socket for its own user, and loopback TCP for whoever has the token.
+//! Where the daemon listens: a Unix socket for its own user, loopback TCP for whoever has the token, and, where the
+//! settings name a certificate, TLS for other machines.
 //!
-//! Refuses addresses that other machines reach, and a socket that another daemon answers on. The socket appears under
+//! Refuses addresses that other machines reach without TLS, and a socket that another daemon answers on. The socket appears under
 //! its name only once it is complete and private.
 
 use std::io;
@@ -9,7 +10,10 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Path, PathBuf};
 
 use throughline_api::socket::ShortPath;
+use throughline_engine::TlsSettings;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
+
+use crate::tls::Tls;
 
 /// Why the daemon cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +31,14 @@ pub enum ListenError {
         address: SocketAddr,
         /// What the system said.
         source: io::Error,
+    },
+    /// The certificate or its key cannot be used.
+    #[error("{} cannot be used for TLS: {message}", path.display())]
+    Tls {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
     },
     /// The socket cannot be made.
     #[error("cannot listen on {}: {source}", path.display())]
@@ -58,6 +70,7 @@ impl ListenError {
             ListenError::NotLoopback { .. } => "listen_not_loopback",
             ListenError::Tcp { source, .. } if source.kind() == io::ErrorKind::AddrInUse => "address_in_use",
             ListenError::Tcp { .. } | ListenError::Unix { .. } => "listen_failed",
+            ListenError::Tls { .. } => "tls_unusable",
             ListenError::InUse { .. } => "socket_in_use",
             ListenError::NotASocket { .. } => "not_a_socket",
         }
@@ -68,13 +81,16 @@ impl ListenError {
     pub fn hint(&self) -> &'static str {
         match self {
             ListenError::NotLoopback { .. } => {
-                "listen on 127.0.0.1 or [::1], and put a tunnel in front to reach it from elsewhere"
+                "listen on 127.0.0.1 or [::1]; docs/phone.md has the ways to reach it from elsewhere"
             }
             ListenError::Tcp { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
                 "choose another port; port 0 takes any that is free"
             }
             ListenError::Tcp { .. } => "choose another address with --listen",
             ListenError::Unix { .. } => "choose another path with --socket",
+            ListenError::Tls { .. } => {
+                "`tls_cert` and `tls_key` under `[web]` in config.toml name PEM files that belong together"
+            }
             ListenError::InUse { .. } => "use that daemon, or stop it with `tl down`",
             ListenError::NotASocket { .. } => "move it away, or choose another path with --socket",
         }
@@ -154,6 +170,14 @@ pub(crate) async fn tcp(address: SocketAddr, home: &Path) -> Result<(TcpListener
         tracing::warn!(%error, "the port cannot be remembered");
     }
     Ok((listener, bound))
+}
+
+/// Listens for other machines. Only ever with TLS.
+pub(crate) async fn tls(settings: &TlsSettings) -> Result<(TcpListener, Tls), ListenError> {
+    let address = settings.listen;
+    let tls = Tls::load(settings)?;
+    let listener = TcpListener::bind(address).await.map_err(|source| ListenError::Tcp { address, source })?;
+    Ok((listener, tls))
 }
 
 async fn remembered(address: SocketAddr, memory: &Path) -> Option<TcpListener> {

@@ -46,6 +46,18 @@ pub(crate) struct Login {
     pub(crate) browser: String,
     /// Milliseconds since 1970.
     since: i64,
+    /// Where it is told things; nowhere if it did not ask to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) push: Option<Subscription>,
+}
+
+/// Where a browser is told things, as it said itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Subscription {
+    pub(crate) endpoint: String,
+    pub(crate) p256dh: String,
+    pub(crate) auth: String,
+    pub(crate) locale: String,
 }
 
 impl Login {
@@ -56,6 +68,15 @@ impl Login {
     pub(crate) fn until(&self) -> Timestamp {
         Timestamp::from_millis(self.since.saturating_add(LOGIN_MS))
     }
+}
+
+/// How a browser got here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Over loopback, or through something that has no TLS.
+    Plain,
+    /// Through TLS: its cookie never travels otherwise.
+    Secure,
 }
 
 struct Link {
@@ -109,7 +130,7 @@ impl Logins {
     }
 
     /// Lets a browser in by the code of a link. The answer is the cookie to set; none if the code does not work.
-    pub(crate) fn enter(&self, code: &str, browser: &str) -> io::Result<Option<(Login, String)>> {
+    pub(crate) fn enter(&self, code: &str, browser: &str, way: Way) -> io::Result<Option<(Login, String)>> {
         let now = SystemClock.at().millis();
         {
             let mut links = locked(&self.links);
@@ -124,7 +145,7 @@ impl Logins {
         let secret = secret()?;
         let id = Uuid::from_u128(SystemClock.entropy());
         let browser = browser.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
-        let login = Login { id, digest: digest(&secret), browser, since: now };
+        let login = Login { id, digest: digest(&secret), browser, since: now, push: None };
         self.change(|logins| {
             logins.retain(|login| login.until().millis() > now);
             if logins.len() >= LOGINS {
@@ -132,7 +153,7 @@ impl Logins {
             }
             logins.push(login.clone());
         })?;
-        let cookie = self.set_cookie(&secret, LOGIN_MS / 1000);
+        let cookie = self.set_cookie(&secret, LOGIN_MS / 1000, way);
         Ok(Some((login, cookie)))
     }
 
@@ -165,6 +186,32 @@ impl Logins {
         Ok(found)
     }
 
+    /// Tells a browser things from now on, or no more.
+    pub(crate) fn subscribe(&self, id: LoginId, to: Option<Subscription>) -> io::Result<()> {
+        self.change(|logins| {
+            if let Some(login) = logins.iter_mut().find(|login| login.id == id) {
+                login.push = to;
+            }
+        })
+    }
+
+    /// Forgets a subscription that is no longer good, unless the browser has another one by now.
+    pub(crate) fn unsubscribe(&self, id: LoginId, gone: &Subscription) -> io::Result<()> {
+        self.change(|logins| {
+            for login in logins.iter_mut().filter(|login| login.id == id && login.push.as_ref() == Some(gone)) {
+                login.push = None;
+            }
+        })
+    }
+
+    /// The browsers that asked to be told things.
+    pub(crate) fn subscribers(&self) -> Vec<(LoginId, Subscription)> {
+        let now = SystemClock.at();
+        let logins = locked(&self.logins);
+        let told = logins.iter().filter(|login| login.until() > now);
+        told.filter_map(|login| Some((login.id, login.push.clone()?))).collect()
+    }
+
     /// Told whenever one was revoked.
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
         self.revoked.subscribe()
@@ -172,12 +219,16 @@ impl Logins {
 
     /// The cookie that takes the browser's away.
     pub(crate) fn forget_cookie(&self) -> String {
-        self.set_cookie("", 0)
+        self.set_cookie("", 0, Way::Plain)
     }
 
     /// Sent back to the API alone: no other path needs it, and another service on this host gets less of it.
-    fn set_cookie(&self, value: &str, secs: i64) -> String {
-        format!("{}={value}; Path=/api/v1; Max-Age={secs}; HttpOnly; SameSite=Strict", self.cookie)
+    fn set_cookie(&self, value: &str, secs: i64, way: Way) -> String {
+        let secure = match way {
+            Way::Plain => "",
+            Way::Secure => "; Secure",
+        };
+        format!("{}={value}; Path=/api/v1; Max-Age={secs}; HttpOnly; SameSite=Strict{secure}", self.cookie)
     }
 
     /// Durable before it counts.
@@ -234,13 +285,14 @@ mod tests {
     fn a_link_lets_one_browser_in_once() {
         let (home, logins) = logins();
         let code = code(&logins);
-        assert!(logins.enter("wrong", "x").unwrap().is_none());
-        let (login, cookie) = logins.enter(&code, "Firefox\n").unwrap().expect("the code works");
-        assert!(logins.enter(&code, "x").unwrap().is_none(), "only once");
+        assert!(logins.enter("wrong", "x", Way::Plain).unwrap().is_none());
+        let (login, cookie) = logins.enter(&code, "Firefox\n", Way::Plain).unwrap().expect("the code works");
+        assert!(logins.enter(&code, "x", Way::Plain).unwrap().is_none(), "only once");
         assert_eq!(login.browser, "Firefox");
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
         assert_eq!(logins.of(&sent(&cookie)), Some(login.id));
         assert_eq!(logins.of(&HeaderMap::new()), None);
+        assert!(!cookie.contains("Secure"), "it has to work without TLS: {cookie}");
         let file = std::fs::read_to_string(home.path().join("logins.json")).unwrap();
         let secret = cookie.split(['=', ';']).nth(1).unwrap();
         assert!(!file.contains(secret), "only digests are kept: {file}");
@@ -249,7 +301,7 @@ mod tests {
     #[test]
     fn a_login_outlives_the_daemon_until_it_is_revoked() {
         let (home, first) = logins();
-        let (login, cookie) = first.enter(&code(&first), "x").unwrap().unwrap();
+        let (login, cookie) = first.enter(&code(&first), "x", Way::Plain).unwrap().unwrap();
         let next = Logins::load(&home.path().join("logins.json")).unwrap();
         assert_eq!(next.of(&sent(&cookie)), Some(login.id));
         assert!(next.revoke(login.id).unwrap());
@@ -265,9 +317,9 @@ mod tests {
         for _ in 0..LINKS {
             code(&logins);
         }
-        assert!(logins.enter(&first, "x").unwrap().is_none());
+        assert!(logins.enter(&first, "x", Way::Plain).unwrap().is_none());
         for _ in 0..LOGINS + 3 {
-            logins.enter(&code(&logins), "x").unwrap().unwrap();
+            logins.enter(&code(&logins), "x", Way::Plain).unwrap().unwrap();
         }
         assert_eq!(logins.list().len(), LOGINS);
     }

@@ -59,15 +59,3 @@ export async function ask<T>(call: Promise<Answered<T>>): Promise<T> {
 export function problemOf(error: unknown): Problem {
   return error instanceof ProblemError ? error.problem : { ...unreachable, detail: String(error) };
 }
-
-/** A call whose shape the document of the oldest daemon that this page meets does not have. */
-export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const headers = { "content-type": "application/json", "accept-language": language.get() };
-  const call = fetch(path, { method: "POST", headers, body: JSON.stringify(body), ...(signal ? { signal } : {}) });
-  return ask<T>(
-    call.then(async (response) => {
-      const answer: unknown = await response.json().catch(() => undefined);
-      return response.ok ? { data: answer as T, response } : { error: answer, response };
-    }),
-  );
-}

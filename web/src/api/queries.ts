@@ -1,7 +1,6 @@
 // What the page asks the daemon, by name. Lists are kept fresh by the event stream (live.tsx), not by polling.
 import { QueryClient, infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { api, ask, post, problemOf } from "./client";
-import type { Explained } from "./types";
+import { api, ask, problemOf } from "./client";
 
 export const client = new QueryClient({
   defaultOptions: {
@@ -75,7 +74,7 @@ export const explainQuery = (text: string, replyTo: string | undefined, project:
   queryOptions({
     queryKey: ["explain", text, replyTo, project],
     queryFn: ({ signal }) =>
-      post<Explained>("/api/v1/route/explain", { text, ...(replyTo ? { reply_to: replyTo } : {}), ...(project ? { project } : {}) }, signal),
+      ask(api.POST("/api/v1/route/explain", { body: { text, ...(replyTo ? { reply_to: replyTo } : {}), ...(project ? { project } : {}) }, signal })),
     staleTime: 2_000,
     gcTime: 10_000,
     retry: false,

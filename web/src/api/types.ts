@@ -13,7 +13,7 @@ export type ActivityWord = Schemas["ActivityWord"];
 export type Role = Schemas["Role"];
 export type Approval = Schemas["Approval"];
 /** What would be made of a message. */
-export type Explained = { decision: Decision; task?: Schemas["TaskRef"] | null; title?: string | null };
+export type Explained = Schemas["Explained"];
 export type Reply = Schemas["Reply"];
 export type Restored = Schemas["Restored"];
 export type ApprovalState = Schemas["ApprovalState"];
@@ -33,4 +33,3 @@ export type Project = Schemas["Project"];
 export type Agent = Schemas["Agent"];
 export type Login = Schemas["Login"];
 export type Override = Schemas["Override"];
-export type SentMessage = Schemas["SentMessage"];

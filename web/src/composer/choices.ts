@@ -1,7 +1,7 @@
 // Doing what a choice says.
-import { api, ask, post } from "../api/client";
+import { api, ask } from "../api/client";
 import { client } from "../api/queries";
-import type { Reply, SentMessage } from "../api/types";
+import type { Reply } from "../api/types";
 
 type Action = NonNullable<Reply["choices"]>[number]["action"];
 
@@ -38,7 +38,7 @@ export async function act(action: Action): Promise<string | undefined> {
 
 /** Moves a message to where it was meant. */
 export async function correct(decision: string, to: { task: string } | { new: true }): Promise<string | undefined> {
-  const sent = await post<SentMessage>(`/api/v1/decisions/${decision}/correct`, to);
+  const sent = await ask(api.POST("/api/v1/decisions/{id}/correct", { params: { path: { id: decision } }, body: to }));
   void client.invalidateQueries();
   return sent.task?.key;
 }

@@ -8,6 +8,7 @@ import { tellProblem } from "../ui/notice";
 import { chooseTheme, theme, THEMES, type Theme } from "../ui/theme";
 import { Clock } from "../ui/time";
 import { Place } from "./Place";
+import { ThisDevice } from "./ThisDevice";
 
 export function SettingsPage() {
   const say = useSay();
@@ -33,8 +34,8 @@ export function SettingsPage() {
           </select>
         </label>
       </div>
+      <ThisDevice />
       <Devices />
-      {!isSecureContext && <p className="quiet">{say("settings.insecure")}</p>}
       {version && (
         <p className="quiet">
           {say("settings.daemon")} {version.version} · {version.home}
@@ -54,6 +55,7 @@ function speak(chosen: Language): void {
 
 function Devices() {
   const say = useSay();
+  const elsewhere = Boolean(useQuery(versionQuery).data?.public_url);
   const logins = useQuery(loginsQuery).data?.logins ?? [];
   const again = () => void client.invalidateQueries({ queryKey: ["logins"] });
   const revoke = useMutation({
@@ -61,7 +63,7 @@ function Devices() {
     onSettled: again,
     onError: tellProblem,
   });
-  const link = useMutation({ mutationFn: () => ask(api.POST("/api/v1/login-links", {})), onError: tellProblem });
+  const link = useMutation({ mutationFn: (place: "here" | "elsewhere") => ask(api.POST("/api/v1/login-links", { params: { query: { place } } })), onError: tellProblem });
   return (
     <section>
       <h2>{say("settings.devices")}</h2>
@@ -70,6 +72,7 @@ function Devices() {
           <li key={login.id}>
             <strong>{browserName(login.browser)}</strong>
             {login.current && <span className="good">{say("settings.this")}</span>}
+            {login.push && <span className="quiet">{say("settings.told")}</span>}
             <span className="quiet">
               <Clock at={login.since} />
             </span>
@@ -79,7 +82,7 @@ function Devices() {
           </li>
         ))}
       </ul>
-      <button type="button" onClick={() => link.mutate()}>
+      <button type="button" onClick={() => link.mutate(elsewhere ? "elsewhere" : "here")}>
         {say("settings.new_device")}
       </button>
       {link.data && (

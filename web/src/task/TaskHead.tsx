@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Execution, Task } from "../api/types";
-import { useSay, type Key } from "../i18n";
+import { keyOr, useSay, type Key } from "../i18n";
 import { prose } from "../text/safe";
 import { Mark } from "../ui/Mark";
 import { Menu } from "../ui/Menu";
@@ -120,7 +120,20 @@ function LaneName({ execution }: { execution: Execution }) {
     <>
       <Mark word={execution.activity.word} closed={Boolean(execution.ended)} />
       {execution.agent} <span className="quiet">{say(`role.${execution.role}`)}</span>
+      <ReadOnly execution={execution} />
     </>
+  );
+}
+
+/** A role that only reads says so, and whether anything holds it to that. */
+function ReadOnly({ execution }: { execution: Execution }) {
+  const say = useSay();
+  const held = execution.runtime_session?.read_only;
+  if (!held) return null;
+  return (
+    <span className="tag" title={say(keyOr(`task.read_only.${held.enforced_by ?? "nothing"}`, "task.read_only"))}>
+      {say("task.read_only")}
+    </span>
   );
 }
 

@@ -14,7 +14,7 @@ use crate::diff::TurnDiff;
 use crate::gc::{Freed, RunGc};
 use crate::identity::{Identity, IdentityList, OfferPairing, Pairing};
 use crate::import::{ImportNative, ImportedTask, NativeSessionList};
-use crate::login::LoginLink;
+use crate::login::{LoginLink, Place};
 use crate::message::{Correct, Explain, Explained, SendMessage, SentMessage};
 use crate::person::{ChangeMe, Me};
 use crate::policy::{AddRule, Decided, MakeRule, Policy, Rule, SetPolicy};
@@ -101,8 +101,12 @@ impl Client {
     }
 
     /// A link that lets one browser in, once.
-    pub async fn login_link(&self) -> Result<LoginLink, ClientError> {
-        self.json(Call::post("/api/v1/login-links")).await
+    pub async fn login_link(&self, place: Place) -> Result<LoginLink, ClientError> {
+        let path = match place {
+            Place::Here => "/api/v1/login-links",
+            Place::Elsewhere => "/api/v1/login-links?place=elsewhere",
+        };
+        self.json(Call::post(path)).await
     }
 
     /// All projects.

@@ -3,8 +3,11 @@
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
 
+use throughline_api::login::Place;
+
 use super::Context;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
+use crate::qr;
 
 /// What opens a link on this machine, in the order in which they are tried.
 const OPENERS: &[&str] = &["wslview", "xdg-open", "open"];
@@ -17,10 +20,16 @@ pub(crate) struct Args {
     /// Only print the link
     #[arg(long)]
     print: bool,
+    /// Show a picture of a link that a phone opens, at the `public_url` of the settings
+    #[arg(long, conflicts_with = "print")]
+    phone: bool,
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let link = context.tell(async |client| Ok(client.login_link().await?)).await?;
+    if args.phone {
+        return phone(context).await;
+    }
+    let link = context.tell(async |client| Ok(client.login_link(Place::Here).await?)).await?;
     let screen = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"].iter().any(|name| std::env::var_os(name).is_some())
         || cfg!(target_os = "macos");
     let wanted = screen && !args.print && !context.output.is_json() && std::io::stdout().is_terminal();
@@ -28,6 +37,18 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     context.output.document(&link, || {
         let how = if opened { "opened" } else { "open" };
         format!("{how} {}\nit lets one browser in, once, within ten minutes\n", link.url)
+    })
+}
+
+/// A link for another device, to be read off the screen.
+async fn phone(context: Context) -> Outcome {
+    let link = context.tell(async |client| Ok(client.login_link(Place::Elsewhere).await?)).await?;
+    let picture = qr::picture(&link.url).map_err(|error| {
+        Failure::new("link_too_long", format!("the link does not fit a picture: {error}"))
+            .hint("use a shorter public_url")
+    })?;
+    context.output.document(&link, || {
+        format!("{picture}\n\nopen {}\nit lets one browser in, once, within ten minutes\n", link.url)
     })
 }
 

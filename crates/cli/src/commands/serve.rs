@@ -95,11 +95,14 @@ async fn serve(args: &Args, home: Home, audience: Audience) -> Outcome {
     let lock = home.lock()?;
     let config = Config::load(&home)?;
     let store = SqliteStore::open(&OpenOptions::new(home.path()))?;
+    let reach = config.reach.clone();
     let channels = config.connect(&home)?;
     let options = Options { home: home.clone(), lock, config, keeper_exe: own_executable()?, channels };
     let engine = Engine::start(options, Arc::new(store)).await?;
     let mut listen = ServeOptions::new(&home);
     listen.listen = args.listen.or(listen.listen);
+    listen.push.ca.clone_from(&reach.push_ca);
+    listen.reach = reach;
     if let Some(socket) = &args.socket {
         listen.socket = std::path::absolute(socket)?;
     }
@@ -179,6 +182,9 @@ fn announce(home: &Home, server: &Server, audience: Audience) -> Outcome {
     };
     notice.store(home)?;
     tracing::info!(%url, socket = %notice.socket.display(), version = notice.build.version, "listening");
+    if let Some(address) = server.tls_address() {
+        tracing::info!(%address, "listening with TLS");
+    }
     match audience {
         Audience::Person(output) if output.is_json() => {
             let login = server.first_link();

@@ -3,11 +3,13 @@
 //! - `agents`: the agents that can be named;
 //! - `channels`: where people can be reached besides;
 //! - `projects`: what is said about a project by its name;
+//! - `reach`: how browsers on other machines get here;
 //! - `roles`: what each role is told and allowed.
 
 mod agents;
 mod channels;
 mod projects;
+mod reach;
 mod retention;
 mod roles;
 
@@ -19,6 +21,7 @@ use std::time::Duration;
 pub use agents::{AgentProfile, AskingProfile};
 pub use channels::ChannelSettings;
 pub use projects::{McpServerSettings, OnAgentFailure, ProjectSettings};
+pub use reach::{PublicUrl, Reach, TlsSettings};
 pub use retention::Retention;
 pub(crate) use retention::days;
 pub use roles::Roles;
@@ -66,6 +69,8 @@ pub struct Config {
     pub tie_model: Option<TieModel>,
     /// The channels that are set up.
     pub channels: ChannelSettings,
+    /// How browsers on other machines get here.
+    pub reach: Reach,
 }
 
 /// What agents are told besides the person's words.
@@ -135,6 +140,7 @@ struct File {
     retention: Retention,
     channels: ChannelSettings,
     router: RouterFile,
+    web: reach::File,
 }
 
 #[derive(Default, Deserialize)]
@@ -206,6 +212,7 @@ impl Config {
             retention: file.retention,
             tie_model: file.router.model,
             channels: file.channels,
+            reach: file.web.checked().map_err(invalid)?,
             briefing: Briefing {
                 handoff: file.handoff.budget().map_err(invalid)?,
                 roles: Roles::with(file.roles).map_err(invalid)?,
@@ -350,6 +357,8 @@ mod tests {
             ("[roles.reviewer]\nread_only = false", "roles.reviewer"),
             ("[roles.janitor]", "janitor"),
             ("[channels.telegram]\ntokne = 'x'", "tokne"),
+            ("[web]\npublic_url = 'desk'", "public_url"),
+            ("[web]\ntls_cert = 'c.pem'", "tls_key"),
             ("not toml", "config.toml"),
         ] {
             let error = parse(text).expect_err(text);

@@ -6,28 +6,47 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
-use throughline_api::login::{EnterLogin, Login, LoginLink, LoginList};
+use serde::Deserialize;
+use throughline_api::login::{EnterLogin, Login, LoginLink, LoginList, Place};
+use utoipa::IntoParams;
 
 use crate::app::Shared;
 use crate::auth::Caller;
-use crate::extract::{self, Limit, Path};
-use crate::login::{self, LoginId, Logins};
+use crate::extract::{self, Limit, Path, Query};
+use crate::login::{self, LoginId, Logins, Way};
 use crate::problem::Refusal;
 use crate::wire;
 
 const BODY: Limit = Limit { bytes: 1024, code: "body_too_large", hint: "send the code of a link" };
 
+/// Whom a link is for.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LinkQuery {
+    /// Where the browser is; on this machine if left out.
+    #[param(inline)]
+    place: Place,
+}
+
 /// A link that lets one browser in, once, within ten minutes.
-#[utoipa::path(post, path = "/api/v1/login-links", tag = "logins",
+#[utoipa::path(post, path = "/api/v1/login-links", tag = "logins", params(LinkQuery),
     responses((status = 201, description = "The link", body = LoginLink)))]
 pub(super) async fn link(
     State(app): State<Shared>,
     _caller: Caller,
+    Query(query): Query<LinkQuery>,
 ) -> Result<(StatusCode, axum::Json<LoginLink>), Refusal> {
-    let url = app.version.url.as_deref().ok_or_else(|| {
-        Refusal::new("not_available", "the daemon listens on no address", "start it with `tl serve --listen ADDR`")
-    })?;
-    let link = app.logins.link(url).map_err(|error| unkept(&error))?;
+    let url = match query.place {
+        Place::Here => app.version.url.clone().ok_or_else(|| {
+            Refusal::new("not_available", "the daemon listens on no address", "start it with `tl serve --listen ADDR`")
+        })?,
+        Place::Elsewhere => app.gate.public().map(ToString::to_string).ok_or_else(|| {
+            let hint = "set `public_url` under `[web]` in config.toml to the address that a phone opens; docs/phone.md has the ways";
+            Refusal::new("no_public_url", "no address is known that other machines reach", hint)
+        })?,
+    };
+    let link = app.logins.link(&url).map_err(|error| unkept(&error))?;
     Ok((StatusCode::CREATED, axum::Json(link)))
 }
 
@@ -37,8 +56,9 @@ pub(super) async fn link(
 pub(super) async fn enter(State(app): State<Shared>, request: Request) -> Result<Response, Refusal> {
     let agent = request.headers().get(header::USER_AGENT);
     let browser = agent.map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned()).unwrap_or_default();
+    let way = if app.gate.is_secure(request.headers()) { Way::Secure } else { Way::Plain };
     let given: EnterLogin = extract::json(request, BODY).await?;
-    let entered = kept(&app, move |logins| logins.enter(&given.code, &browser)).await?;
+    let entered = kept(&app, move |logins| logins.enter(&given.code, &browser, way)).await?;
     let Some((login, cookie)) = entered else {
         let detail = "the link was used before, or is too old";
         return Err(Refusal::new("login_code_used", detail, "`tl open` gives a new one"));
@@ -90,7 +110,7 @@ async fn kept<T: Send + 'static>(
     done.map_err(io::Error::other).flatten().map_err(|error| unkept(&error))
 }
 
-fn unkept(error: &io::Error) -> Refusal {
+pub(super) fn unkept(error: &io::Error) -> Refusal {
     Refusal::new("logins_unusable", format!("the list of logins cannot be written: {error}"), "make the home writable")
 }
 
@@ -107,5 +127,6 @@ fn shown(login: &login::Login, current: Option<LoginId>) -> Login {
         since: wire::moment(login.since()),
         until: wire::moment(login.until()),
         current: current == Some(login.id),
+        push: login.push.is_some(),
     }
 }

@@ -19,6 +19,7 @@ mod me;
 mod messages;
 mod policies;
 mod projects;
+mod push;
 mod search;
 mod tasks;
 mod timeline;
@@ -119,7 +120,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
     (router, document)
 }
 
-/// Who calls, where they are recognised, and which browsers are let in.
+/// Who calls, where they are recognised, and which browsers are let in and told things.
 fn people() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(me::get, me::put))
@@ -130,6 +131,8 @@ fn people() -> OpenApiRouter<Shared> {
         .routes(routes!(logins::enter, logins::leave))
         .routes(routes!(logins::list))
         .routes(routes!(logins::revoke))
+        .routes(routes!(push::key))
+        .routes(routes!(push::subscribe, push::unsubscribe))
 }
 
 async fn unknown(uri: http::Uri) -> impl IntoResponse {

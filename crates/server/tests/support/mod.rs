@@ -46,6 +46,7 @@ pub struct Daemon {
     pub store: Arc<dyn Store>,
     pub client: Client,
     pub address: SocketAddr,
+    pub tls: Option<SocketAddr>,
     pub token: String,
     pub person: PersonId,
     pub project: ProjectId,
@@ -109,6 +110,7 @@ impl Daemon {
         let server = Server::bind(engine.clone(), serve).await.unwrap();
         let socket = server.socket().to_owned();
         let address = server.url().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+        let tls = server.tls_address();
         let token = server.token().reveal().to_owned();
         let shutdown = CancellationToken::new();
         let running = tokio::spawn(server.run(shutdown.clone()));
@@ -117,7 +119,7 @@ impl Daemon {
         std::fs::create_dir(&root).unwrap();
         let project = engine.add_project(person, &root, Some("shop".into()), Some("demo".into())).await.unwrap().id;
         let client = Client::unix(&socket).with_patience(PATIENCE);
-        Daemon { folder, engine, store, client, address, token, person, project, shutdown, running, socket }
+        Daemon { folder, engine, store, client, address, tls, token, person, project, shutdown, running, socket }
     }
 
     /// Decides a task's command and commits it, and performs nothing.
@@ -220,28 +222,8 @@ impl Daemon {
     }
 
     pub async fn ask_for(&self, working: &Working, name: &str, input: Option<Text>) -> ApprovalId {
-        let approval = ApprovalId::derive(working.turn.uuid(), name);
-        let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
-        let report = Report::Asked(Box::new(Asked {
-            approval,
-            request: format!("\"{name}\""),
-            ask: Asking {
-                call: name.into(),
-                title: "cargo test".into(),
-                tool: "execute".into(),
-                input,
-                cwd: "/tmp".into(),
-            },
-            options: vec![
-                option("yes", OptionKind::AllowOnce),
-                option("always", OptionKind::AllowAlways),
-                option("no", OptionKind::RejectOnce),
-            ],
-            expires_secs: 3_600,
-            ruling: None,
-        }));
-        self.report(working, report).await;
-        approval
+        self.report(working, asked_for(working, name, input)).await;
+        ApprovalId::derive(working.turn.uuid(), name)
     }
 
     pub async fn state(&self, task: TaskId) -> throughline_model::task::Task {
@@ -298,6 +280,34 @@ impl Daemon {
     pub async fn authed(&self, method: &str, path: &str, body: &[u8]) -> Raw {
         self.call(method, path, &[("host", &self.host()), ("authorization", &self.bearer())], body).await
     }
+}
+
+/// What an agent asks for: to run the tests.
+pub fn asked(working: &Working, name: &str) -> Report {
+    asked_for(working, name, Some(r#"{"command":["cargo","test"]}"#.into()))
+}
+
+fn asked_for(working: &Working, name: &str, input: Option<Text>) -> Report {
+    let approval = ApprovalId::derive(working.turn.uuid(), name);
+    let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
+    Report::Asked(Box::new(Asked {
+        approval,
+        request: format!("\"{name}\""),
+        ask: Asking {
+            call: name.into(),
+            title: "cargo test".into(),
+            tool: "execute".into(),
+            input,
+            cwd: "/tmp".into(),
+        },
+        options: vec![
+            option("yes", OptionKind::AllowOnce),
+            option("always", OptionKind::AllowAlways),
+            option("no", OptionKind::RejectOnce),
+        ],
+        expires_secs: 3_600,
+        ruling: None,
+    }))
 }
 
 fn said(working: &Working, text: &str) -> Item {
