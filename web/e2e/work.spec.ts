@@ -53,6 +53,30 @@ test("a request is approved with one key and one look, and denied with a reason"
   await shot(page, "denied");
 });
 
+test("what is always allowed becomes a rule, which decides the next one, is listed and revoked", async ({ page, daemon }) => {
+  daemon.addProject();
+  await enter(page, daemon);
+  const key = daemon.say("run echo hi");
+  await page.goto(`${daemon.url}/tasks/${key}`);
+  const card = page.locator(".approval.pending");
+  await expect(card).toContainText("Any member of shop can decide");
+  await shot(page, "always");
+  await card.getByRole("button", { name: "Always" }).click();
+  await expect(page.locator(".entry.result")).toHaveCount(1);
+  await say(page, "run echo hi");
+  await expect(page.locator(".entry.result")).toHaveCount(2);
+  await expect(page.locator(".approval", { hasText: "Decided by rule 1 of the project" })).toHaveCount(1);
+  await page.goto(`${daemon.url}/projects`);
+  await page.getByText("What it allows without asking").click();
+  const rule = page.locator(".policy .things li");
+  await expect(rule).toContainText("echo hi");
+  await page.getByRole("checkbox", { name: "reviewer: Read files" }).click();
+  await expect(page.getByRole("checkbox", { name: "reviewer: Read files" })).toBeChecked();
+  await shot(page, "rules");
+  await rule.getByRole("button", { name: "Revoke" }).click();
+  await expect(rule).toHaveCount(0);
+});
+
 test("a reviewer joins the same task, with a lane of its own", async ({ page, daemon }) => {
   daemon.addProject();
   const key = daemon.say("write a.txt hello");

@@ -42,6 +42,13 @@ export const projectsQuery = queryOptions({
   queryFn: ({ signal }) => ask(api.GET("/api/v1/projects", { signal })),
 });
 
+export const policyQuery = (project: string) =>
+  queryOptions({
+    queryKey: ["policy", project],
+    queryFn: ({ signal }) => ask(api.GET("/api/v1/projects/{project}/policy", { params: { path: { project } }, signal })),
+    staleTime: 0,
+  });
+
 export const agentsQuery = queryOptions({
   queryKey: ["agents"],
   queryFn: ({ signal }) => ask(api.GET("/api/v1/agents", { signal })),

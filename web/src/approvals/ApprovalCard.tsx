@@ -10,9 +10,9 @@ import { tell, tellProblem } from "../ui/notice";
 import { Left } from "../ui/time";
 import { RequestView } from "./RequestView";
 
-type Props = { approval: Approval; settled?: EntryOf<"approval_settled"> | undefined; agent: string; onDone?: () => void; autoFocus?: boolean };
+type Props = { approval: Approval; settled?: EntryOf<"approval_settled"> | undefined; agent: string; project?: string | undefined; onDone?: () => void; autoFocus?: boolean };
 
-export function ApprovalCard({ approval, settled, agent, onDone, autoFocus }: Props) {
+export function ApprovalCard({ approval, settled, agent, project, onDone, autoFocus }: Props) {
   const say = useSay();
   const state = settled?.state ?? approval.state;
   const pending = state === "pending";
@@ -27,7 +27,9 @@ export function ApprovalCard({ approval, settled, agent, onDone, autoFocus }: Pr
       </header>
       <RequestView approval={approval} />
       {settled?.not_asked && <p className="reason">{say("approval.not_asked")}</p>}
+      {settled?.rule != null && <p className="reason">{say("approval.by_rule", { number: settled.rule })}</p>}
       {settled?.reason && <p className="reason">“{exact(settled.reason)}”</p>}
+      {pending && project && <p className="quiet deciders">{say("approval.deciders", { project })}</p>}
       {pending && <Answer approval={approval} onDone={onDone} autoFocus={autoFocus ?? false} />}
     </section>
   );
@@ -37,14 +39,23 @@ function Answer({ approval, onDone, autoFocus }: { approval: Approval; onDone: (
   const say = useSay();
   const [reason, setReason] = useState("");
   const decide = useMutation({
-    mutationFn: (option: string) =>
+    mutationFn: (option: "allow" | "always" | "deny") =>
       ask(
         api.POST("/api/v1/approvals/{id}/decision", {
           params: { path: { id: approval.id } },
-          body: { option, ...(approval.digest ? { digest: approval.digest } : {}), ...(option === "deny" && reason.trim() ? { reason: reason.trim() } : {}) },
+          body: {
+            option: option === "deny" ? "deny" : "allow",
+            ...(option === "always" ? { always: true } : {}),
+            ...(approval.digest ? { digest: approval.digest } : {}),
+            ...(option === "deny" && reason.trim() ? { reason: reason.trim() } : {}),
+          },
         }),
       ),
-    onSuccess: () => onDone?.(),
+    onSuccess: ({ rule, no_rule }) => {
+      if (rule) tell({ text: say("approval.always.made", { words: exact(rule.words) }) });
+      if (no_rule) tell({ text: say("approval.always.none", { why: no_rule }) });
+      onDone?.();
+    },
     onError: (error) => {
       if (problemOf(error).code === "approval_settled") tell({ text: say("approval.gone") });
       else tellProblem(error);
@@ -58,6 +69,9 @@ function Answer({ approval, onDone, autoFocus }: { approval: Approval; onDone: (
     <div className="answer">
       <button type="button" className="primary" data-focus={autoFocus || undefined} disabled={decide.isPending || !approval.digest} onClick={() => decide.mutate("allow")}>
         {say("approval.once")}
+      </button>
+      <button type="button" title={say("approval.always.hint")} disabled={decide.isPending || !approval.digest} onClick={() => decide.mutate("always")}>
+        {say("approval.always")}
       </button>
       <button type="button" disabled={decide.isPending} onClick={() => decide.mutate("deny")}>
         {say("approval.deny")}

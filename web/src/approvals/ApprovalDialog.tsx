@@ -15,7 +15,7 @@ export function ApprovalDialog({ approval, onClose }: { approval: Approval; onCl
       <p className="quiet">
         {task?.title} <span className="key">{approval.task.key}</span>
       </p>
-      <ApprovalCard approval={approval} agent={agent} onDone={onClose} autoFocus />
+      <ApprovalCard approval={approval} agent={agent} project={task?.project.name} onDone={onClose} autoFocus />
     </Dialog>
   );
 }

@@ -16,6 +16,9 @@ export async function act(action: Action): Promise<string | undefined> {
       await ask(api.POST("/api/v1/approvals/{id}/decision", { params: { path: { id: approval } }, body: { option, digest } }));
       break;
     }
+    case "make_rule":
+      await ask(api.POST("/api/v1/approvals/{id}/rule", { params: { path: { id: action.approval } }, body: {} }));
+      break;
     case "answer":
     case "open":
       return action.task;

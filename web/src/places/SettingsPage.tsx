@@ -8,6 +8,7 @@ import { tellProblem } from "../ui/notice";
 import { chooseTheme, theme, THEMES, type Theme } from "../ui/theme";
 import { Clock } from "../ui/time";
 import { Place } from "./Place";
+import { Retention } from "./Retention";
 import { ThisDevice } from "./ThisDevice";
 
 export function SettingsPage() {
@@ -36,6 +37,7 @@ export function SettingsPage() {
       </div>
       <ThisDevice />
       <Devices />
+      <Retention />
       {version && (
         <p className="quiet">
           {say("settings.daemon")} {version.version} · {version.home}

@@ -90,7 +90,7 @@ function rowBody(row: Row, task: Task, timeline: Timeline): ReactNode {
         </>
       );
     case "approval":
-      return <ApprovalCard approval={entry.approval} settled={row.settled} agent={agentOf(task, row.execution)} />;
+      return <ApprovalCard approval={entry.approval} settled={row.settled} agent={agentOf(task, row.execution)} project={task.project.name} />;
     case "turn_ended":
       return <TurnEnd entry={entry} changed={timeline.changed.get(entry.turn)} task={task} />;
     case "handoff_given":
