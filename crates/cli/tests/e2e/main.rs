@@ -6,6 +6,7 @@ mod support;
 
 mod bad_input;
 mod channels;
+mod channels_killed;
 mod checkpoints;
 mod daemon;
 mod dialogues;
