@@ -90,9 +90,11 @@ impl Outbox {
             return settled(DeliveryOutcome::Dead);
         }
         let writer = Writer { core: &self.core, mask: &self.mask, abilities: channel.abilities() };
-        let Some(letter) = writer.letter(conversation, delivery).await? else {
+        let Some(mut letter) = writer.letter(conversation, delivery).await? else {
             return settled(DeliveryOutcome::Superseded);
         };
+        // Once more, as people will see it: markup may have kept the halves of a secret apart.
+        letter.text = self.mask.rich(&letter.text);
         let place = Place(address.place.clone());
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
         Ok(hand_over(channel.as_ref(), delivery, &place, letter).await)
@@ -135,8 +137,10 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
         };
         match channel.send(&message).await {
             Ok(receipt) => sent = Some(receipt.message.0),
-            // A part has arrived, so sending it again would say it twice.
-            Err(SendError::Later { .. }) if sent.is_some() => return Tried::Settled(DeliveryOutcome::Unknown, sent),
+            // A part has arrived, so sending it again would say it twice, unless the platform knows it again.
+            Err(SendError::Later { .. }) if sent.is_some() && !abilities.knows_deliveries => {
+                return Tried::Settled(DeliveryOutcome::Unknown, sent);
+            }
             Err(SendError::Later { after_secs }) => return Tried::Later(Duration::from_secs(after_secs)),
             Err(SendError::Unknown(why)) => {
                 tracing::warn!(why, delivery = %delivery.id, "a delivery may or may not have arrived");
