@@ -36,6 +36,9 @@ test("settings: this device, the others, and how one of them is logged out", asy
   await expect(page.getByRole("button", { name: "Notify this device" })).toBeVisible();
   const devices = page.locator("section", { hasText: "Browsers that are logged in" }).locator(".things li");
   await expect(devices).toHaveCount(2);
+  await expect(page.locator("section", { hasText: "Where you are recognised" }).locator(".things li")).toContainText("This machine");
+  await page.getByRole("button", { name: "What could go?" }).click();
+  await expect(page.getByText("Nothing can go now.")).toBeVisible();
   await shot(page, "settings");
   await devices.filter({ hasNotText: "this browser" }).getByRole("button", { name: "Log out" }).click();
   await expect(devices).toHaveCount(1);

@@ -59,6 +59,12 @@ export const loginsQuery = queryOptions({
   queryFn: ({ signal }) => ask(api.GET("/api/v1/logins", { signal })),
 });
 
+export const identitiesQuery = queryOptions({
+  queryKey: ["identities"],
+  queryFn: ({ signal }) => ask(api.GET("/api/v1/identities", { signal })),
+  staleTime: 0,
+});
+
 export const versionQuery = queryOptions({
   queryKey: ["version"],
   queryFn: ({ signal }) => ask(api.GET("/api/v1/version", { signal })),

@@ -7,6 +7,7 @@ import { useCell } from "../ui/cell";
 import { tellProblem } from "../ui/notice";
 import { chooseTheme, theme, THEMES, type Theme } from "../ui/theme";
 import { Clock } from "../ui/time";
+import { Identities } from "./Identities";
 import { Place } from "./Place";
 import { Retention } from "./Retention";
 import { ThisDevice } from "./ThisDevice";
@@ -37,6 +38,7 @@ export function SettingsPage() {
       </div>
       <ThisDevice />
       <Devices />
+      <Identities />
       <Retention />
       {version && (
         <p className="quiet">
