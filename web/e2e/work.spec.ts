@@ -95,6 +95,13 @@ test("a reviewer joins the same task, with a lane of its own", async ({ page, da
   await shot(page, "reviewer");
   await page.getByRole("button", { name: "Everyone" }).click();
   await expect(page.locator(".entry.tool_call")).toHaveCount(1);
+  await page.getByLabel("Actions").click();
+  await page.getByRole("button", { name: "All changes" }).click();
+  await expect(page.getByRole("dialog").locator("tr.added")).toContainText("hello");
+  await shot(page, "changes");
+  await page.getByRole("dialog").getByRole("combobox").selectOption({ label: "demo · reviewer" });
+  await expect(page.getByRole("dialog").locator("tr.added")).toHaveCount(0);
+  await page.keyboard.press("Escape");
   await expect(page.locator(".row")).toHaveCount(1);
 });
 

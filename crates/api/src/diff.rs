@@ -18,6 +18,18 @@ pub struct TurnDiff {
     pub edited_before: bool,
 }
 
+/// What a task, or one execution of it, changed from its first turn to its last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Changes {
+    /// The files, with their patches.
+    pub files: Vec<FileDiff>,
+    /// Why there is no diff, in words, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+    /// Somebody else changed the workspace between two of the turns; that is in the diff too.
+    pub edited_between: bool,
+}
+
 /// A file that a turn changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileDiff {

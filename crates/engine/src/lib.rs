@@ -50,4 +50,4 @@ pub use policy::{Always, Author};
 pub use retention::{Freed, FreedKind};
 pub use say::{Brought, Explain, Explained, Idempotency, MAX_MESSAGE_BYTES, Message, Said};
 pub use sites::{Comparison, ForkWish, PastTurn, Restoration, RestorePoint, Side, TurnChoice};
-pub use workspaces::TurnDiff;
+pub use workspaces::{Changes, TurnDiff};

@@ -3,16 +3,16 @@
 //! A turn must not wait for a checkpoint of what has not changed: what the files looked like after the last one is
 //! remembered, and while they still look so it stands for the next one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::WalkBuilder;
-use throughline_model::checkpoint::{ChangedFile, CheckpointSide, CheckpointTree};
+use throughline_model::checkpoint::{ChangedFile, Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::event::{Event, Recorded};
-use throughline_model::ids::{TaskId, TurnId, WorkspaceId};
+use throughline_model::ids::{ExecutionId, TaskId, TurnId, WorkspaceId};
 use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
 use throughline_model::task::TaskEvent;
@@ -166,6 +166,17 @@ pub struct TurnDiff {
     pub edited_before: bool,
 }
 
+/// What a task, or one execution of it, changed from its first turn to its last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    /// The files, with their patches.
+    pub files: Vec<FileDiff>,
+    /// Why there is no diff, in words, if there is none.
+    pub left_out: Option<String>,
+    /// Somebody else changed the workspace between two of the turns; that is in the diff too.
+    pub edited_between: bool,
+}
+
 /// The checkpoints of a turn, as far as the record has them.
 #[derive(Default)]
 struct Sides {
@@ -173,6 +184,15 @@ struct Sides {
     after: Option<CheckpointTree>,
     /// The state after the turn before.
     last_after: Option<CheckpointTree>,
+}
+
+/// The tree of a checkpoint; or why there is none.
+fn oid(side: Option<CheckpointTree>, missing: &str) -> Result<String, String> {
+    match side {
+        Some(CheckpointTree::Taken { oid }) => Ok(oid),
+        Some(CheckpointTree::LeftOut { why }) => Err(why),
+        None => Err(missing.to_owned()),
+    }
 }
 
 impl Engine {
@@ -187,25 +207,72 @@ impl Engine {
             (Some(last), Some(before)) => last != before,
             _ => false,
         };
-        let oid = |side: Option<CheckpointTree>, missing: &str| match side {
-            Some(CheckpointTree::Taken { oid }) => Ok(oid),
-            Some(CheckpointTree::LeftOut { why }) => Err(why),
-            None => Err(missing.to_owned()),
-        };
         let trees = oid(sides.before, "there was no checkpoint before the turn").and_then(|from| {
             Ok((from, oid(sides.after, "the turn has not ended, or there was no checkpoint after it")?))
         });
-        let (files, left_out) = match trees {
-            Ok((from, to)) => {
-                let workspaces = &self.inner.drivers.shared().workspaces;
-                match workspaces.of(&state.site.root).diff(Path::new(&state.site.root), &from, &to).await {
-                    Ok(files) => (files, None),
-                    Err(error) => (vec![], Some(error.to_string())),
+        let (files, left_out) = self.between(&state.site.root, trees).await;
+        Ok(TurnDiff { turn, files, left_out, edited_before })
+    }
+
+    /// What a task, or one execution of it, changed from its first turn to its last.
+    ///
+    /// # Errors
+    /// If there is no such task, or the store fails.
+    pub async fn changes(&self, task: TaskId, execution: Option<ExecutionId>) -> Result<Changes, EngineError> {
+        let state = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?;
+        let taken = self.checkpoints(task, execution).await?;
+        let sides = |wanted| taken.iter().filter(move |checkpoint: &&Checkpoint| checkpoint.side == wanted);
+        let first = sides(CheckpointSide::Before).next().map(|checkpoint| checkpoint.tree.clone());
+        let last = sides(CheckpointSide::After).next_back().map(|checkpoint| checkpoint.tree.clone());
+        let edited_between = taken.windows(2).any(|pair| {
+            let apart = pair[0].side == CheckpointSide::After && pair[1].side == CheckpointSide::Before;
+            apart && pair[0].tree != pair[1].tree
+        });
+        let none = "no turn has ended that could change the workspace";
+        let trees = oid(first, none).and_then(|from| Ok((from, oid(last, none)?)));
+        let (files, left_out) = self.between(&state.site.root, trees).await;
+        Ok(Changes { files, left_out, edited_between })
+    }
+
+    /// What differs between two checkpoints; or why that cannot be told.
+    async fn between(&self, root: &str, trees: Result<(String, String), String>) -> (Vec<FileDiff>, Option<String>) {
+        let (from, to) = match trees {
+            Ok(trees) => trees,
+            Err(why) => return (vec![], Some(why)),
+        };
+        let workspaces = &self.inner.drivers.shared().workspaces;
+        match workspaces.of(root).diff(Path::new(root), &from, &to).await {
+            Ok(files) => (files, None),
+            Err(error) => (vec![], Some(error.to_string())),
+        }
+    }
+
+    /// The checkpoints of a task, or of one execution's turns, oldest first.
+    async fn checkpoints(&self, task: TaskId, execution: Option<ExecutionId>) -> Result<Vec<Checkpoint>, EngineError> {
+        let (mut taken, mut turns) = (vec![], HashSet::new());
+        let mut before = None;
+        loop {
+            let query = PageQuery { stream: StreamId::Task(task), before, limit: PAGE };
+            let page = self.store().page(query).await?;
+            for Recorded { event, .. } in &page {
+                match event {
+                    Event::Task(TaskEvent::CheckpointTaken { checkpoint }) => taken.push(checkpoint.clone()),
+                    Event::Task(TaskEvent::TurnRequested { execution: of, turn, .. })
+                        if execution.is_none_or(|wanted| wanted == *of) =>
+                    {
+                        turns.insert(*turn);
+                    }
+                    _ => {}
                 }
             }
-            Err(why) => (vec![], Some(why)),
-        };
-        Ok(TurnDiff { turn, files, left_out, edited_before })
+            match page.last() {
+                Some(oldest) if page.len() == PAGE => before = Some(oldest.seq),
+                _ => break,
+            }
+        }
+        taken.retain(|checkpoint| turns.contains(&checkpoint.turn));
+        taken.reverse();
+        Ok(taken)
     }
 
     /// The newest turn of a task that ended.

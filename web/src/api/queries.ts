@@ -76,6 +76,15 @@ export const diffQuery = (key: string, turn: string) =>
     queryFn: ({ signal }) => ask(api.GET("/api/v1/tasks/{key}/diff", { params: { path: { key }, query: { turn } }, signal })),
   });
 
+/** Of the whole task, or of one execution. */
+export const changesQuery = (key: string, execution: string) =>
+  queryOptions({
+    queryKey: ["changes", key, execution],
+    queryFn: ({ signal }) => ask(api.GET("/api/v1/tasks/{key}/changes", { params: { path: { key }, query: execution ? { execution } : {} }, signal })),
+    staleTime: 0,
+    gcTime: 0,
+  });
+
 export const searchQuery = (q: string) =>
   queryOptions({
     queryKey: ["search", q],

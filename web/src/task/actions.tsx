@@ -7,9 +7,10 @@ import type { Role, Task } from "../api/types";
 import { useSay } from "../i18n";
 import { Dialog } from "../ui/Dialog";
 import { tellProblem } from "../ui/notice";
+import { ChangesDialog } from "./ChangesDialog";
 import { Compare, Discard, Fork, Take } from "./forks";
 
-export type Ask = "add" | "switch" | "note" | "fork" | "compare" | "take" | "discard";
+export type Ask = "add" | "switch" | "note" | "fork" | "compare" | "take" | "discard" | "changes";
 /** These need a dialog; the rest is done at once. */
 export const ASKS: readonly string[] = ["add", "switch", "note", "fork", "compare", "take", "discard"] satisfies Ask[];
 export type Action = { id: string; label: string; act: () => void };
@@ -28,6 +29,7 @@ export function useTaskActions(task: Task | undefined, onAsk: (ask: Ask) => void
     { id: "add", label: say("task.add"), act: () => onAsk("add") },
     { id: "switch", label: say("task.switch"), act: () => onAsk("switch") },
     { id: "note", label: say("task.note"), act: () => onAsk("note") },
+    { id: "changes", label: say("task.changes"), act: () => onAsk("changes") },
     { id: "fork", label: say("task.fork"), act: () => onAsk("fork") },
     Boolean(task.forked_from) && { id: "compare", label: say("task.compare"), act: () => onAsk("compare") },
     Boolean(task.forked_from) && { id: "take", label: say("task.take"), act: () => onAsk("take") },
@@ -56,6 +58,8 @@ export function TaskDialog({ ask: asked, task, onClose }: { ask: Ask; task: Task
       return <PinNote task={task} onClose={onClose} />;
     case "fork":
       return <Fork task={task} onClose={onClose} />;
+    case "changes":
+      return <ChangesDialog task={task} onClose={onClose} />;
     case "compare":
       return <Compare task={task} onClose={onClose} />;
     case "take":

@@ -79,6 +79,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(tasks::pin_note))
         .routes(routes!(timeline::get))
         .routes(routes!(timeline::diff))
+        .routes(routes!(timeline::changes))
         .routes(routes!(export::get))
         .routes(routes!(workspaces::turns))
         .routes(routes!(workspaces::fork))

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use throughline_api::diff::TurnDiff;
+use throughline_api::diff::{Changes, TurnDiff};
 use throughline_api::timeline::TimelinePage;
-use throughline_model::ids::TurnId;
+use throughline_model::ids::{ExecutionId, TurnId};
 use utoipa::IntoParams;
 
 use crate::app::Shared;
@@ -45,6 +45,31 @@ pub(super) async fn get(
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let page = timeline::page(app.engine.store().as_ref(), &app.feed.encoder, row.id, before, limit).await?;
     Ok(axum::Json(page))
+}
+
+/// Whose changes.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ChangesQuery {
+    /// The id of one execution; the whole task if left out.
+    execution: Option<String>,
+}
+
+/// What the task, or one execution of it, changed in its workspace from its first turn to its last.
+#[utoipa::path(get, path = "/api/v1/tasks/{key}/changes", tag = "tasks",
+    params(("key" = String, Path, description = "The task's key or id"), ChangesQuery),
+    responses((status = 200, description = "The diff", body = Changes)))]
+pub(super) async fn changes(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+    Query(query): Query<ChangesQuery>,
+) -> Result<axum::Json<Changes>, Refusal> {
+    let row = app.row_for(caller.person, &key).await?;
+    let wrong = |_| Refusal::invalid("invalid_query", "`execution` is not an id");
+    let execution: Option<ExecutionId> = query.execution.as_deref().map(str::parse).transpose().map_err(wrong)?;
+    let changes = app.engine.changes(row.id, execution).await?;
+    Ok(axum::Json(wire::changes(changes)))
 }
 
 /// Which turn.

@@ -2,8 +2,8 @@
 
 use throughline_api::diff as api;
 use throughline_api::timeline::EntryBody;
-use throughline_engine::TurnDiff;
 use throughline_engine::checkpoints::{Change, FileDiff};
+use throughline_engine::{Changes, TurnDiff};
 use throughline_model::checkpoint::{ChangedFile, Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::ids::Id as _;
 
@@ -14,6 +14,15 @@ pub(crate) fn turn(diff: TurnDiff) -> api::TurnDiff {
         files: diff.files.into_iter().map(file).collect(),
         left_out: diff.left_out,
         edited_before: diff.edited_before,
+    }
+}
+
+/// The diff of many turns.
+pub(crate) fn changes(diff: Changes) -> api::Changes {
+    api::Changes {
+        files: diff.files.into_iter().map(file).collect(),
+        left_out: diff.left_out,
+        edited_between: diff.edited_between,
     }
 }
 

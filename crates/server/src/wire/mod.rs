@@ -17,7 +17,7 @@ mod task;
 pub(crate) use approval::{approval, approval_row};
 pub(crate) use content::{block, text};
 pub(crate) use decision::{decision, input};
-pub(crate) use diff::turn as turn_diff;
+pub(crate) use diff::{changes, turn as turn_diff};
 pub(crate) use entry::{Around, entry, item_of};
 pub(crate) use policy::{allowed_of, policy, rule};
 pub(crate) use reply::reply;
