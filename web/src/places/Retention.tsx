@@ -1,4 +1,4 @@
-// What is no longer needed and could go: first what it would free, then the deed.
+// What is no longer needed and could go. It goes by `tl gc`, on the machine itself.
 import { useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client";
 import type { Freed } from "../api/types";
@@ -9,25 +9,19 @@ import { tellProblem } from "../ui/notice";
 export function Retention() {
   const say = useSay();
   const collect = useMutation({
-    mutationFn: (dry_run: boolean) => ask(api.POST("/api/v1/gc", { body: { dry_run } })),
+    mutationFn: () => ask(api.POST("/api/v1/gc", { body: { dry_run: true } })),
     onError: tellProblem,
   });
   const freed = collect.data;
-  const some = freed?.freed.some(({ count }) => count > 0) ?? false;
   return (
     <section>
       <h2>{say("retention.title")}</h2>
       <p className="quiet">{say("retention.hint")}</p>
       {freed && <FreedList freed={freed} />}
       <div className="form-end start">
-        <button type="button" disabled={collect.isPending} onClick={() => collect.mutate(true)}>
+        <button type="button" disabled={collect.isPending} onClick={() => collect.mutate()}>
           {say("retention.look")}
         </button>
-        {freed?.dry_run && some && (
-          <button type="button" className="primary" disabled={collect.isPending} onClick={() => collect.mutate(false)}>
-            {say("retention.do")}
-          </button>
-        )}
       </div>
     </section>
   );
@@ -39,7 +33,7 @@ function FreedList({ freed }: { freed: Freed }) {
   if (kinds.length === 0) return <p role="status">{say("retention.nothing")}</p>;
   return (
     <div role="status">
-      <p>{say(freed.dry_run ? "retention.would" : "retention.done")}</p>
+      <p>{say("retention.would")}</p>
       <ul className="things">
         {kinds.map(({ kind, count, bytes }) => (
           <li key={kind}>

@@ -1,4 +1,4 @@
-//! Retention: applied now, or only looked at. Only over the Unix socket, as stopping the daemon is.
+//! Retention: applied now, or only looked at. It is applied only over the Unix socket, as stopping the daemon is.
 
 use axum::extract::State;
 use throughline_api::gc::{Freed, FreedKind, RunGc};
@@ -18,7 +18,7 @@ pub(super) async fn run(
     caller: Caller,
     Json(gc): Json<RunGc>,
 ) -> Result<axum::Json<Freed>, Refusal> {
-    if caller.peer == Peer::Tcp {
+    if caller.peer == Peer::Tcp && !gc.dry_run {
         let hint = "use `tl gc` on its machine";
         return Err(Refusal::new("local_only", "retention is only applied over the Unix socket", hint));
     }
