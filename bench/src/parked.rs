@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(20);
 
 pub(crate) async fn run(size: Size) -> Result<Vec<Figure>> {
-    // Caches are filled first: what is left grows with the sessions, if it grows.
-    let (warm, count) = size.pick((2, 5), (50, 200));
+    // Caches of states and pages are filled first: what grows then grows with the sessions.
+    let (warm, count) = size.pick((2, 5), (400, 200));
     let folder = tempfile::tempdir()?;
     let home = folder.path().join("home");
     std::fs::create_dir_all(&home)?;
