@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::cgroup::{self, Cgroup};
 use crate::confine::{self, Confine};
 use crate::conn::{ConnId, is_passing};
 use crate::exit::AgentStatus;
@@ -22,6 +23,7 @@ const MAX_WAITING_FRAMES: usize = 64;
 
 pub(crate) struct Agent {
     pub(crate) pid: i32,
+    pub(crate) cgroup: Option<Cgroup>,
     /// `None` until it was reaped.
     pub(crate) status: Option<AgentStatus>,
     pub(crate) stdin: Option<ChildStdin>,
@@ -70,16 +72,22 @@ impl Agent {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = match &spec.confine {
-            None => command.spawn()?,
-            Some(confine) => confined(confine, command, marker)?,
-        };
+        let (child, cgroup) = cgroup::around(marker, || match &spec.confine {
+            None => command.spawn(),
+            Some(confine) => confined(confine, command, marker),
+        });
+        let mut child = child.inspect_err(|_| {
+            if let Some(cgroup) = &cgroup {
+                cgroup.remove(marker);
+            }
+        })?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         unblock(stdin.as_ref())?;
         unblock(stdout.as_ref())?;
         unblock(stderr.as_ref())?;
         Ok(Self {
             pid: child.id().cast_signed(),
+            cgroup,
             status: None,
             stdin,
             stdout,

@@ -135,7 +135,7 @@ impl Keeper {
         let Ok(all) = tree::alive() else {
             return Vec::new();
         };
-        let left: Vec<_> = match children {
+        let mut left: Vec<_> = match children {
             Children::Some => tree::descendants(&all, &[own], None),
             Children::None => tree::marked(&all)
                 .into_iter()
@@ -143,6 +143,9 @@ impl Keeper {
                 .map(|(process, _)| process)
                 .collect(),
         };
+        if let Some(cgroup) = &self.agent.cgroup {
+            tree::add(&mut left, &all, &cgroup.pids());
+        }
         left.iter().for_each(tree::kill);
         left.iter().map(|process| process.pid).collect()
     }
@@ -155,6 +158,9 @@ impl Keeper {
         }
         while self.hear_stderr() {}
         (self.agent.stdout, self.agent.stderr) = (None, None);
+        if let Some(cgroup) = self.agent.cgroup.take() {
+            cgroup.remove(&self.dir);
+        }
         if let Err(error) = self.output.finish() {
             let message = error.to_string();
             reason = ExitReason::SpoolFailed { message };

@@ -15,6 +15,7 @@
 //! | `spool/` | the agent's stdout, in checksummed segments |
 //! | `frames` | what was recorded and written to the agent's stdin |
 //! | `stderr.*` | the first and the last of the agent's stderr |
+//! | `cgroup` | the agent's control group, where the machine lets us make one |
 //! | `tmp/` | temporary files of a confined agent that may not write to the system's folder for them |
 //! | `keeper.log` | the keeper's own stderr, empty unless it panicked |
 //! | `exit.json` | the [`Exit`], written once the whole tree is gone |
@@ -27,6 +28,7 @@
 
 mod agent;
 mod calls;
+mod cgroup;
 pub mod client;
 mod confine;
 mod conn;

@@ -27,6 +27,15 @@ pub(crate) fn signal_group(leader: i32, signal: Signal) {
     }
 }
 
+/// Adds those of these that live and are not there yet.
+pub(crate) fn add(found: &mut Vec<Process>, all: &[Process], pids: &[i32]) {
+    for process in all.iter().filter(|process| pids.contains(&process.pid)) {
+        if !found.contains(process) {
+            found.push(process.clone());
+        }
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{alive, descendants, is_alive, kill, marked};
 #[cfg(target_os = "linux")]

@@ -54,3 +54,27 @@ async fn no_orphan_outlives_a_sweep() {
         assert!(!pids.iter().any(|pid| is_running(*pid)), "cycle {cycle}");
     }
 }
+
+/// One that nothing of the tree is known by: a session of its own, no parent, and no environment.
+const ESCAPED: &str = "env -i setsid sh -c 'sleep 1000 & echo $!' & wait; read x";
+
+/// Where there are control groups, that is no way out of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_group_holds_what_shows_no_sign_of_its_keeper() {
+    let home = Home::new();
+    let dir = home.launch("escaped", ESCAPED).await;
+    let (_writer, mut reader) = attach(&dir, 1, 0).await;
+    let escaped = pid(&mut reader).await;
+    let Ok(group) = std::fs::read_to_string(dir.join("cgroup")) else {
+        println!("no control groups on this machine: skipped");
+        kill_9(escaped);
+        return;
+    };
+    let keeper = keeper_pid(&dir);
+    kill_9(keeper);
+    wait_gone(keeper);
+    let swept = bounded(client::sweep(&home.root())).await.unwrap();
+    assert!(swept.iter().any(|swept| swept.pids.contains(&escaped) && swept.survivors.is_empty()), "{swept:?}");
+    assert!(!is_running(escaped));
+    assert!(!std::path::Path::new(&group).exists(), "{group} is gone");
+}

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::cgroup::Cgroup;
 use crate::exit::Exit;
 use crate::frames::{FrameState, FramesError, frame_state, frame_states};
 use crate::lock;
@@ -126,6 +127,9 @@ pub fn list(keepers_root: &Path) -> Result<Vec<Kept>, DirError> {
 pub fn remove(dir: &Path) -> Result<(), RemoveError> {
     if lock::holder(dir)?.is_some() {
         return Err(RemoveError::Live);
+    }
+    if let Some(group) = Cgroup::of(dir) {
+        group.remove(dir);
     }
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),

@@ -1,14 +1,15 @@
 //! Ending what a killed keeper left behind.
 //!
 //! A keeper that is killed cannot end its tree. The tree's processes carry the [`crate::MARKER`] with
-//! the keeper's directory; where nobody holds that directory's lock, they and all below them are
-//! orphans. *Invariant:* a sweep touches no process of a living keeper, of another home, nor itself.
+//! the keeper's directory, and are in its control group if it could make one; where nobody holds that
+//! directory's lock, they and all below them are orphans. *Invariant:* a sweep touches no process of a living keeper, of another home, nor itself.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::cgroup::Cgroup;
 use crate::lock;
 use crate::tree::{self, Process};
 
@@ -34,17 +35,22 @@ pub struct SweepError(#[from] io::Error);
 /// Ends the orphans of every dead keeper under the root. Gives those that had any.
 pub async fn sweep(keepers_root: &Path) -> Result<Vec<SweptOrphans>, SweepError> {
     let root = canonical(keepers_root);
-    run(move |dir| dir.parent() == Some(&root)).await
+    let entries = std::fs::read_dir(&root).into_iter().flatten().flatten();
+    let there = entries.map(|entry| entry.path()).collect();
+    run(there, move |dir| dir.parent() == Some(&root)).await
 }
 
 /// Ends the orphans of one keeper, if it is dead. Gives `None` if it had none.
 pub async fn sweep_dir(dir: &Path) -> Result<Option<SweptOrphans>, SweepError> {
     let wanted = canonical(dir);
-    Ok(run(move |dir| dir == wanted).await?.pop())
+    Ok(run(vec![wanted.clone()], move |dir| dir == wanted).await?.pop())
 }
 
-async fn run(ours: impl Fn(&Path) -> bool + Send + 'static) -> Result<Vec<SweptOrphans>, SweepError> {
-    let swept = tokio::task::spawn_blocking(move || end_orphans(ours)).await;
+async fn run(
+    there: Vec<PathBuf>,
+    ours: impl Fn(&Path) -> bool + Send + 'static,
+) -> Result<Vec<SweptOrphans>, SweepError> {
+    let swept = tokio::task::spawn_blocking(move || end_orphans(&there, ours)).await;
     Ok(swept.map_err(io::Error::other)??)
 }
 
@@ -58,11 +64,11 @@ fn canonical(path: &Path) -> PathBuf {
     found.unwrap_or_else(|| path.to_owned())
 }
 
-fn end_orphans(ours: impl Fn(&Path) -> bool) -> io::Result<Vec<SweptOrphans>> {
+fn end_orphans(there: &[PathBuf], ours: impl Fn(&Path) -> bool) -> io::Result<Vec<SweptOrphans>> {
     let deadline = Instant::now() + GIVE_UP;
     let mut killed: BTreeMap<PathBuf, Vec<i32>> = BTreeMap::new();
     loop {
-        let left = orphans(&ours)?;
+        let left = orphans(there, &ours)?;
         let finished = left.is_empty() || Instant::now() >= deadline;
         for (dir, processes) in &left {
             let pids = killed.entry(dir.clone()).or_default();
@@ -74,6 +80,7 @@ fn end_orphans(ours: impl Fn(&Path) -> bool) -> io::Result<Vec<SweptOrphans>> {
             }
         }
         if finished {
+            forget_groups(there)?;
             return Ok(report(killed, &left));
         }
         std::thread::sleep(ROUND);
@@ -89,7 +96,19 @@ fn report(killed: BTreeMap<PathBuf, Vec<i32>>, left: &BTreeMap<PathBuf, Vec<Proc
     killed.into_iter().map(|(dir, pids)| SweptOrphans { survivors: survivors(&dir), dir, pids }).collect()
 }
 
-fn orphans(ours: &impl Fn(&Path) -> bool) -> io::Result<BTreeMap<PathBuf, Vec<Process>>> {
+/// The groups of dead keepers go, if nothing is left in them.
+fn forget_groups(there: &[PathBuf]) -> io::Result<()> {
+    for dir in there {
+        if let Some(group) = Cgroup::of(dir)
+            && lock::holder(dir)?.is_none()
+        {
+            group.remove(dir);
+        }
+    }
+    Ok(())
+}
+
+fn orphans(there: &[PathBuf], ours: &impl Fn(&Path) -> bool) -> io::Result<BTreeMap<PathBuf, Vec<Process>>> {
     let all = tree::alive()?;
     let own = std::process::id().cast_signed();
     let mut found: BTreeMap<PathBuf, Vec<Process>> = BTreeMap::new();
@@ -97,6 +116,19 @@ fn orphans(ours: &impl Fn(&Path) -> bool) -> io::Result<BTreeMap<PathBuf, Vec<Pr
         let dir = PathBuf::from(marker);
         if process.pid != own && ours(&dir) && lock::holder(&dir)?.is_none() {
             found.entry(dir).or_default().push(process);
+        }
+    }
+    for dir in there {
+        if let Some(group) = Cgroup::of(dir)
+            && lock::holder(dir)?.is_none()
+        {
+            let mut inside = Vec::new();
+            tree::add(&mut inside, &all, &group.pids());
+            if !inside.is_empty() {
+                let known = found.entry(dir.clone()).or_default();
+                inside.retain(|process| !known.contains(process));
+                known.extend(inside);
+            }
         }
     }
     for processes in found.values_mut() {

@@ -49,6 +49,7 @@ impl Drop for Home {
                 let _ = rustix::process::kill_process(pid, Signal::TERM);
                 wait_gone(pid.as_raw_nonzero().get());
             }
+            let _ = client::remove(&kept.dir);
         }
     }
 }
