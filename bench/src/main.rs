@@ -14,6 +14,7 @@ mod agent;
 mod appends;
 mod archive;
 mod baseline;
+mod channel;
 mod daemon;
 mod emission;
 mod history;
@@ -98,6 +99,8 @@ enum Name {
     Prompt,
     /// What parked sessions cost
     Parked,
+    /// From a message in a chat to the first reply
+    Channel,
 }
 
 /// How much is measured.
@@ -179,6 +182,7 @@ async fn run_all(names: &[Name], size: Size) -> Result<Vec<Figure>> {
             (Name::Sse, _) => sse::run(size).await,
             (Name::Prompt, _) => prompt::run(size).await,
             (Name::Parked, _) => parked::run(size).await,
+            (Name::Channel, _) => channel::run(size).await,
             (Name::Open, Some(archive)) => open::run(archive, size).await,
             (Name::List, Some(archive)) => list::run(archive, size).await,
             (Name::Memory, Some(archive)) => memory::run(archive, size).await,

@@ -86,7 +86,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "testkit" => &["model", "store", "acp", "keeper", "channels", "engine", "api"],
         "xtask" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server", "testkit"],
         // Measures everything from outside; nothing uses it.
-        "bench" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server"],
+        "bench" => &["model", "store", "acp", "keeper", "channels", "engine", "api", "server", "testkit"],
         _ => return None,
     })
 }
@@ -110,7 +110,7 @@ fn fault(folder: &str, below: &[&str], edge: &Edge) -> Option<(String, &'static 
     if (target == "testkit" || target == folder) && edge.sort == Sort::Dev {
         return None;
     }
-    if target == "testkit" && folder != "xtask" {
+    if target == "testkit" && !matches!(folder, "xtask" | "bench") {
         return Some((what, "testkit is for tests: move the line to [dev-dependencies]"));
     }
     if target == "cli" {
@@ -200,6 +200,7 @@ mod tests {
             ("xtask", "testkit"),
             ("bench", "store"),
             ("bench", "api"),
+            ("bench", "testkit"),
         ] {
             assert!(depends(from, "dependencies", &format!("throughline-{to}")), "{from} → {to}");
         }
