@@ -5,7 +5,7 @@
 //! - A rule that denies wins over everything that allows.
 //! - Whatever is not understood is asked about.
 //!
-//! **Invariant:** a rule allows what was approved, or what [`known`] says is the same thing with other names. Nothing else.
+//! **Invariant:** a rule allows what was approved, or what `known` says is the same thing with other names. Nothing else.
 
 pub mod action;
 pub mod argv;

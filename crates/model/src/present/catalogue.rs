@@ -16,7 +16,7 @@ macro_rules! catalogue {
     ) => {
         impl Locale {
             $(
-                #[doc = concat!("“", $en, "”")]
+                #[doc = concat!("```text\n", $en, "\n```")]
                 #[must_use]
                 pub fn $key(self, $($value: impl Display),*) -> String {
                     match self {
