@@ -4,6 +4,7 @@
 //! logic: nothing that `tl` needs at run time lives here, and no crate depends on this one.
 
 mod bench;
+mod campaign;
 mod ci;
 mod run;
 mod tidy;
@@ -27,6 +28,8 @@ enum Chore {
     Tidy,
     /// Run everything that must pass before a change lands, and stop at the first failure
     Ci,
+    /// Run the approval tests for as long as one has patience: a million sequences, ten thousand deaths
+    Campaign(campaign::Args),
     /// Measure against bare loops, in one run; `--smoke` judges behaviour only
     Bench(bench::Args),
 }
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Tidy => tidy::run(&root),
         Chore::Ci => ci::run(&root),
+        Chore::Campaign(args) => campaign::run(&args, &root),
         Chore::Bench(args) => bench::run(&args, &root),
     };
     match outcome {

@@ -23,6 +23,7 @@ mod ledger;
 mod messages;
 mod patch;
 mod permission;
+mod question;
 mod settings;
 mod updates;
 
@@ -297,6 +298,9 @@ impl Assembler {
             Incoming::Response { id, outcome } => self.answered(id, outcome),
             Incoming::Request { id, method, params } if method == "session/request_permission" => {
                 self.asked(&id, &params);
+            }
+            Incoming::Request { id, method, params } if method == "elicitation/create" => {
+                self.questioned(&id, &params);
             }
             Incoming::Request { id, method, params } => {
                 self.note(NoteKind::Refused, format!("{method} {params}"));

@@ -70,6 +70,8 @@ pub enum Happening {
     TitleChanged(Option<String>),
     /// The agent waits for a decision.
     PermissionRequested(PermissionRequest),
+    /// The agent asks the person something, and waits for the answer.
+    QuestionAsked(QuestionRequest),
     /// The agent no longer waits for an answer to a request of its own.
     PermissionWithdrawn(AgentRequestId),
     /// The agent answered a prompt.
@@ -214,6 +216,19 @@ pub struct PermissionRequest {
     pub input: Option<Text>,
     /// What can be answered.
     pub options: Vec<ApprovalOption>,
+}
+
+/// An agent's question to the person, with a form for the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionRequest {
+    /// The agent's id of the request, to answer it with.
+    pub request: AgentRequestId,
+    /// The turn that runs.
+    pub turn: Option<TurnId>,
+    /// What it asks.
+    pub message: String,
+    /// The form of the answer: a JSON schema, as the agent wrote it.
+    pub schema: String,
 }
 
 /// How a turn went that the agent calls done.

@@ -10,6 +10,7 @@ use agent_client_protocol_schema::v1 as acp;
 use serde::Serialize;
 use serde_json::json;
 use throughline_model::ids::TurnId;
+use throughline_model::question::FormAnswer;
 
 use crate::quirks::Quirks;
 use crate::request_id::{AgentRequestId, Opening, RequestId};
@@ -136,10 +137,12 @@ pub enum PermissionAnswer {
     Cancelled,
 }
 
-/// `initialize`: who we are, that we offer neither files nor terminals, and what the agent's quirks ask for.
+/// `initialize`: who we are, that we offer neither files nor terminals but do answer questions by form, and what the
+/// agent's quirks ask for.
 #[must_use]
 pub fn initialize(version: &str, quirks: &Quirks) -> OutgoingFrame {
-    let mut capabilities = acp::ClientCapabilities::new();
+    let forms = acp::ElicitationCapabilities::new().form(acp::ElicitationFormCapabilities::new());
+    let mut capabilities = acp::ClientCapabilities::new().elicitation(forms);
     capabilities.meta = quirks.client_meta.as_ref().and_then(|meta| meta.as_object().cloned());
     let params = acp::InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(capabilities)
@@ -280,6 +283,20 @@ pub fn answer_permission(request: &AgentRequestId, answer: PermissionAnswer) -> 
     OutgoingFrame::response(format!("answer:{}", request.short()), request, "result", &result)
 }
 
+/// The answer to `elicitation/create`. As above, the first one stands.
+#[must_use]
+pub fn answer_question(request: &AgentRequestId, answer: &FormAnswer) -> OutgoingFrame {
+    let result = match answer {
+        FormAnswer::Accept { content } => {
+            let content: serde_json::Value = serde_json::from_str(content).unwrap_or_default();
+            serde_json::json!({ "action": "accept", "content": content })
+        }
+        FormAnswer::Decline => serde_json::json!({ "action": "decline" }),
+        FormAnswer::Cancel => serde_json::json!({ "action": "cancel" }),
+    };
+    OutgoingFrame::response(format!("answer:{}", request.short()), request, "result", &result)
+}
+
 /// The answer to a request of the agent that we do not serve.
 #[must_use]
 pub fn refuse(request: &AgentRequestId, method: &str) -> OutgoingFrame {
@@ -349,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn initialize_says_who_we_are_and_offers_nothing() {
+    fn initialize_says_who_we_are_and_offers_to_answer_forms_alone() {
         let frame = initialize("0.1.0", &Quirks::default());
         let message = line(&frame);
         assert_eq!(frame.id, "init");
@@ -361,6 +378,7 @@ mod tests {
         assert_eq!(capabilities["fs"]["readTextFile"], false);
         assert_eq!(capabilities["fs"]["writeTextFile"], false);
         assert_eq!(capabilities["terminal"], false);
+        assert_eq!(capabilities["elicitation"], json!({ "form": {} }), "only what can be shown anywhere");
         assert_eq!(capabilities["_meta"]["jetbrains"]["air"]["capabilities"], json!(["sessionFailure"]));
     }
 

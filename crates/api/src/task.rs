@@ -258,6 +258,41 @@ pub struct ActiveTurn {
     /// Nothing was heard of it for so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_secs: Option<u64>,
+    /// What the agent asks, and waits for the answer to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
+}
+
+/// An agent's question in the middle of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Question {
+    /// Which.
+    pub id: Uuid,
+    /// What it asks, in its words.
+    pub message: String,
+    /// What the answer has to be, a line each; empty where any words will do.
+    #[serde(default)]
+    pub fields: Vec<String>,
+    /// The form of the answer: a JSON schema as the agent sent it, as JSON text.
+    pub schema: String,
+}
+
+/// An answer to the question that waits: one of the three.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerQuestion {
+    /// Only to this question; the one that waits if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Uuid>,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The form, filled in, as JSON text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// No answer: the agent is told that the person did not want to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decline: bool,
 }
 
 /// A turn that ended.

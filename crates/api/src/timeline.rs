@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::approval::{Approval, ApprovalState};
+use crate::approval::{Approval, ApprovalState, Source};
 use crate::content::{ContentBlock, Text};
 use crate::diff::ChangedFile;
 use crate::message::Decision;
-use crate::task::{AgentVersion, ReadOnly, ResumeCause, Role, StartReason, TaskRef, TurnEnd};
+use crate::task::{AgentVersion, Question, ReadOnly, ResumeCause, Role, StartReason, TaskRef, TurnEnd};
 use crate::workspace::ForkedFrom;
 
 /// One durable event.
@@ -178,6 +178,9 @@ pub enum EntryBody {
         /// Who decided.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Uuid>,
+        /// From where.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<Source>,
         /// Why, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -192,6 +195,31 @@ pub enum EntryBody {
     ApprovalsRefused {
         /// In which turn.
         turn: Uuid,
+    },
+    /// The agent asks the person something, and waits for the answer.
+    QuestionAsked {
+        /// In which turn.
+        turn: Uuid,
+        /// What.
+        question: Question,
+    },
+    /// A question was answered, or there is nothing left to answer.
+    QuestionSettled {
+        /// In which turn.
+        turn: Uuid,
+        /// Which.
+        question: Uuid,
+        /// `answered`, `declined` or `void`.
+        state: String,
+        /// Who answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Uuid>,
+        /// The answer, as JSON text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
+        /// Why there is none, in words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// A message left the queue and became a turn.
     TurnRequested {

@@ -22,6 +22,7 @@ use crate::interrupt::Interrupt;
 use crate::output::Style;
 use crate::safe_text::safe_line;
 use crate::terminal::{self, Answer};
+use crate::timeline_view;
 use crate::turn_view::TurnView;
 use crate::watch::{Watch, tagged};
 
@@ -109,6 +110,8 @@ struct Following<'a> {
     live_due: Option<Instant>,
     /// Requests that were shown and not answered, oldest first.
     asking: VecDeque<Approval>,
+    /// How the last one was settled.
+    decided: Option<EntryBody>,
 }
 
 impl<'a> Following<'a> {
@@ -118,7 +121,7 @@ impl<'a> Following<'a> {
             view.begin(turn);
         }
         let watch = Watch::new(context, &aim.task, Some(aim.after.clone()));
-        Self { context, watch, view, aim, live: Vec::new(), live_due: None, asking: VecDeque::new() }
+        Self { context, watch, view, aim, live: Vec::new(), live_due: None, asking: VecDeque::new(), decided: None }
     }
 
     /// Waits for the next frame and shows it. Nothing is lost if the wait is given up.
@@ -192,9 +195,19 @@ impl<'a> Following<'a> {
                 self.asking.push_back((**approval).clone());
                 return Ok(Next::Ask);
             }
+            EntryBody::QuestionAsked { turn, question } if Some(*turn) == self.aim.turn => {
+                self.show_live()?;
+                let key = safe_line(&self.aim.task.key);
+                let how = format!("answer: tl answer {key} TEXT\n");
+                output.piece(&(self.view.end_line() + &timeline_view::asked(output, question) + &how))?;
+                return Ok(Next::Stop);
+            }
             // Of a long message the record has only the head here; what came live is all of it.
             EntryBody::Message(message) if message.text.blob.is_some() => self.show_live()?,
-            EntryBody::ApprovalSettled { approval, .. } => self.asking.retain(|asked| asked.id != *approval),
+            EntryBody::ApprovalSettled { approval, .. } => {
+                self.asking.retain(|asked| asked.id != *approval);
+                self.decided = Some(entry.body.clone());
+            }
             _ => {}
         }
         let text = self.view.entry(&entry.body);
@@ -251,10 +264,28 @@ impl<'a> Following<'a> {
                 return Ok(Some(*end));
             }
             if self.asking.iter().all(|asked| asked.id != approval.id) {
-                self.context.output.aside("there is nothing left to decide here");
+                let words = self.decided_elsewhere().await?;
+                self.context.output.aside(&words);
                 return Ok(None);
             }
         }
+    }
+
+    /// Who was faster, and from where.
+    async fn decided_elsewhere(&self) -> Outcome<String> {
+        let Some(EntryBody::ApprovalSettled { state, by, source, reason, .. }) = &self.decided else {
+            return Ok("there is nothing left to decide here".to_owned());
+        };
+        let word = approval_view::state_word(*state);
+        let me = self.context.ask(async |client| Ok(client.me().await?)).await?.id;
+        let who = match by {
+            Some(by) if *by == me => " by you",
+            Some(_) => " by somebody else",
+            None => "",
+        };
+        let place = source.as_ref().map(|source| format!(", from {}", safe_line(&source.surface))).unwrap_or_default();
+        let why = reason.as_ref().map(|why| format!(": {}", safe_line(why))).unwrap_or_default();
+        Ok(format!("there is nothing left to decide here: {word} elsewhere{who}{place}{why}"))
     }
 
     async fn decide(&mut self, approval: &Approval, option: &str) -> Outcome<Option<TurnEnd>> {

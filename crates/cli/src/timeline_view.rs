@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use throughline_api::content::ContentBlock;
 use throughline_api::diff::ChangedFile;
-use throughline_api::task::{ResumeCause, Role, StartReason, Task};
+use throughline_api::task::{Question, ResumeCause, Role, StartReason, Task};
 use throughline_api::timeline::{EntryBody, PlanEntry, TimelineEntry, ToolCall, ToolStatus, UserMessage};
 use throughline_model::checkpoint;
 use throughline_model::present::Locale;
@@ -141,6 +141,12 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         EntryBody::Thought { text, .. } => faint(locale.thinks(safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, locale, call),
         EntryBody::Approval { approval } => approval_view::request(output, approval),
+        EntryBody::QuestionAsked { question, .. } => asked(output, question),
+        EntryBody::QuestionSettled { content, by, reason, .. } => faint(match (content, by, reason) {
+            (Some(content), ..) => locale.answered(safe_line(content)),
+            (None, Some(_), _) => locale.not_answered(),
+            (None, None, reason) => locale.question_void(safe_line(reason.as_deref().unwrap_or_default())),
+        }),
         EntryBody::ApprovalsRefused { .. } => {
             faint("asked for more than one turn may ask for: the rest is answered with nothing chosen".to_owned())
         }
@@ -160,6 +166,16 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         EntryBody::TurnEnded { end, .. } => faint(end_line(locale, end)),
         other => return session_paragraph(output, locale, other),
     })
+}
+
+/// A question, with what the answer has to be. Each line but the first is indented: none can pass for one of ours.
+pub(crate) fn asked(output: Output, question: &Question) -> String {
+    let mut text =
+        format!("{} {}\n", output.paint(Style::Warn, "asks:"), safe(&question.message).replace('\n', "\n  "));
+    for field in &question.fields {
+        text.push_str(&format!("  {}\n", safe_line(field)));
+    }
+    text
 }
 
 /// What a turn changed, a file a line.

@@ -7,6 +7,8 @@
 //! **Invariant:** no file here decides anything about a task; it asks the model.
 
 mod agents;
+#[cfg(test)]
+mod approval_campaign;
 pub mod checkpoints;
 mod clock;
 mod config;

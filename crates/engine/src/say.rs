@@ -309,8 +309,14 @@ impl Engine {
             return Err(Rejection::NotFound { what: "task" }.into());
         }
         let live = task.iter().flat_map(|task| &task.executions).filter(|execution| execution.ended.is_none());
-        let executions =
-            live.map(|known| KnownExecution { id: known.id, agent: known.agent.clone(), role: known.role }).collect();
+        let executions = live
+            .map(|known| KnownExecution {
+                id: known.id,
+                agent: known.agent.clone(),
+                role: known.role,
+                asks: known.question().is_some(),
+            })
+            .collect();
         let project =
             around.project.or_else(|| task.as_ref().map(|task| task.project)).ok_or(EngineError::NoProject)?;
         Ok(route(id, &RouteContext { project, focus, reply_to: around.replied(), executions }, stated))

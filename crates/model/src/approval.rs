@@ -217,7 +217,7 @@ pub enum VoidKind {
 }
 
 impl VoidKind {
-    fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         *self == VoidKind::Gone
     }
 

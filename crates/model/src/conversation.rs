@@ -469,8 +469,10 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
         (Intent::AddExecution { task, agent, role }, Some(Birth::Execution { execution })) => {
             vec![tell(*task, add(*execution, agent, *role)), enqueue(*task, Some(*execution))]
         }
-        (Intent::Continue { task, execution } | Intent::Answer { task, execution }, _) => {
-            vec![enqueue(*task, *execution)]
+        (Intent::Continue { task, execution }, _) => vec![enqueue(*task, *execution)],
+        (Intent::Answer { task, execution }, _) => {
+            let (queued, execution, urgency) = (queued(), *execution, received.urgency);
+            vec![tell(*task, TaskCommand::Answer { queued, execution, urgency })]
         }
         // Another agent is told what the person said; another model waits for the next message.
         (Intent::SwitchAgent { task, agent, model }, Some(Birth::Execution { execution })) => {

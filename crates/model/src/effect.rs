@@ -6,7 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
-use crate::ids::{ApprovalId, ChangeId, ConversationId, DeliveryId, ExecutionId, RuntimeSessionId, TaskId, TurnId};
+use crate::ids::{
+    ApprovalId, ChangeId, ConversationId, DeliveryId, ExecutionId, QuestionId, RuntimeSessionId, TaskId, TurnId,
+};
+use crate::question::FormAnswer;
 use crate::stream::StreamId;
 use crate::time::Timestamp;
 
@@ -64,6 +67,17 @@ pub enum Effect {
         request: String,
         /// The option to choose; none means that nothing was chosen.
         option: Option<String>,
+    },
+    /// Tell the agent what became of its question.
+    AnswerQuestion {
+        /// Which process.
+        process: Process,
+        /// Which question.
+        question: QuestionId,
+        /// The agent's own id of its request, as JSON text.
+        request: String,
+        /// What it is told.
+        answer: FormAnswer,
     },
     /// Choose a model in a live session.
     SetModel {
@@ -147,6 +161,7 @@ impl Effect {
             Effect::PromptAgent { turn, .. } => format!("prompt:{turn}"),
             Effect::CancelTurn { turn, .. } => format!("cancel:{turn}"),
             Effect::AnswerApproval { approval, .. } => format!("answer:{approval}"),
+            Effect::AnswerQuestion { question, .. } => format!("answer:{question}"),
             Effect::SetModel { process, model, at } => {
                 format!("model:{}:{}:{model}:{}", process.session, process.epoch, at.millis())
             }
@@ -172,6 +187,7 @@ impl Effect {
             | Effect::PromptAgent { .. }
             | Effect::CancelTurn { .. }
             | Effect::AnswerApproval { .. }
+            | Effect::AnswerQuestion { .. }
             | Effect::SetModel { .. }
             | Effect::SetMode { .. }
             | Effect::ReplaceAgent { .. }
@@ -190,6 +206,7 @@ impl Effect {
             | Effect::PromptAgent { process, .. }
             | Effect::CancelTurn { process, .. }
             | Effect::AnswerApproval { process, .. }
+            | Effect::AnswerQuestion { process, .. }
             | Effect::SetModel { process, .. }
             | Effect::SetMode { process, .. }
             | Effect::ParkRuntime { process, .. }

@@ -6,6 +6,7 @@ use crate::checkpoint::ChangedFile;
 use crate::handoff::Handoff;
 use crate::ids::{ExecutionId, TurnId};
 use crate::input::QueuedInput;
+use crate::question::Question;
 use crate::runtime_session::{Failure, ResumeCause, RuntimeSession, StartReason};
 use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, EndedTurn, TurnOutcome, TurnStage};
@@ -256,10 +257,19 @@ impl Activity {
 }
 
 impl Execution {
+    /// The question of the running turn that waits for an answer.
+    #[must_use]
+    pub fn question(&self) -> Option<&Question> {
+        self.active.as_ref()?.questions.iter().find(|question| !question.settled)
+    }
+
     /// What it is doing, approvals aside: those belong to the task.
     #[must_use]
     pub fn activity(&self) -> Activity {
         if let Some(turn) = &self.active {
+            if self.question().is_some() {
+                return Activity::WaitingAnswer;
+            }
             return match &turn.stage {
                 TurnStage::AwaitingLease { behind } => {
                     Activity::Queued { reason: behind.clone().unwrap_or_else(|| "the workspace".into()) }

@@ -78,6 +78,8 @@ ids! {
     DecisionId;
     /// An agent's request to do one exact thing.
     ApprovalId;
+    /// An agent's question in the middle of a turn.
+    QuestionId;
     /// The agent-neutral brief that carries a task on.
     HandoffId;
     /// The state of a workspace before or after a turn.

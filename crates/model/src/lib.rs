@@ -30,6 +30,7 @@ pub mod plan;
 pub mod policy;
 pub mod present;
 pub mod project;
+pub mod question;
 mod raw_input;
 pub mod rejection;
 pub mod remember;

@@ -32,6 +32,15 @@ pub enum Rejection {
     /// The agent offers no such answer.
     #[error("the agent offers no answer that means this once and no more")]
     NoSuchOption,
+    /// The question was answered, or is void.
+    #[error("the question is no longer waiting")]
+    QuestionSettled,
+    /// The answer is not what the question asks for.
+    #[error("that does not answer the question: {why}")]
+    BadAnswer {
+        /// What it asks for, in words.
+        why: String,
+    },
     /// No rule can be about it.
     #[error("no rule can be made of this: {why}")]
     NoRule {
@@ -113,6 +122,8 @@ impl Rejection {
             Rejection::DigestMismatch => "digest_mismatch",
             Rejection::NotShown => "not_shown",
             Rejection::NoSuchOption => "no_such_option",
+            Rejection::QuestionSettled => "question_settled",
+            Rejection::BadAnswer { .. } => "bad_answer",
             Rejection::NoRule { .. } => "no_rule",
             Rejection::TooManyRules => "too_many_rules",
             Rejection::PolicyChanged => "policy_changed",
@@ -142,6 +153,8 @@ impl Rejection {
             Rejection::DigestMismatch => "look at the request again and decide on what it shows now",
             Rejection::NotShown => "open it where it is shown as a whole, or say no",
             Rejection::NoSuchOption => "say no, or cancel the turn",
+            Rejection::QuestionSettled => "`tl status` shows what waits now",
+            Rejection::BadAnswer { .. } => "answer it again, or `tl answer KEY --decline`",
             Rejection::NoRule { .. } => "approve it each time",
             Rejection::TooManyRules => "`tl rules list` shows them, `tl rules revoke` takes one back",
             Rejection::PolicyChanged => "nothing to do: a person is asked",

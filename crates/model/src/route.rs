@@ -272,6 +272,8 @@ pub struct KnownExecution {
     pub agent: String,
     /// As what.
     pub role: Role,
+    /// Whether a question of its running turn waits: then what is said to it is the answer.
+    pub asks: bool,
 }
 
 /// Decides what an input is for by what is stated, replied to and in focus, without a look at its words.
@@ -295,18 +297,23 @@ pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDe
         (None, None, Some(task)) => (task, "this conversation's focus"),
         (None, None, None) => return decided(fresh(), "this conversation has no task yet"),
     };
+    let told = |known: Option<&KnownExecution>, why: &str| {
+        let execution = known.map(|known| known.id);
+        let asks = match known {
+            Some(known) => known.asks,
+            None => context.executions.iter().any(|known| known.asks),
+        };
+        decided(if asks { Intent::Answer { task, execution } } else { Intent::Continue { task, execution } }, why)
+    };
     if stated.agent.is_none() && stated.role.is_none() {
-        return decided(Intent::Continue { task, execution: None }, why);
+        return told(None, why);
     }
     let fits = |known: &&KnownExecution| {
         stated.agent.as_ref().is_none_or(|agent| *agent == known.agent)
             && stated.role.is_none_or(|role| role == known.role)
     };
     match (context.executions.iter().find(fits), &stated.agent) {
-        (Some(known), _) => decided(
-            Intent::Continue { task, execution: Some(known.id) },
-            "the agent or role was named, and is at work here",
-        ),
+        (Some(known), _) => told(Some(known), "the agent or role was named, and is at work here"),
         (None, Some(agent)) => {
             let role = stated.role.unwrap_or(Role::Editor);
             decided(
@@ -314,7 +321,7 @@ pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDe
                 "an agent was named that is not at work here yet",
             )
         }
-        (None, None) => decided(Intent::Continue { task, execution: None }, why),
+        (None, None) => told(None, why),
     }
 }
 
@@ -372,9 +379,15 @@ mod tests {
         let stated = Stated { agent: Some("claude-code".into()), role: Some(Role::Reviewer), ..Stated::default() };
         let added = route(mint.id(), &context, &stated);
         assert_eq!(added.intent, Intent::AddExecution { task, agent: "claude-code".into(), role: Role::Reviewer });
-        let known = KnownExecution { id: mint.id(), agent: "claude-code".into(), role: Role::Reviewer };
+        let known = KnownExecution { id: mint.id(), agent: "claude-code".into(), role: Role::Reviewer, asks: false };
         context.executions.push(known.clone());
         let found = route(mint.id(), &context, &stated);
         assert_eq!(found.intent, Intent::Continue { task, execution: Some(known.id) });
+        // Whoever waits for an answer gets one.
+        context.executions[0].asks = true;
+        let answered = route(mint.id(), &context, &stated);
+        assert_eq!(answered.intent, Intent::Answer { task, execution: Some(known.id) });
+        let answered = route(mint.id(), &context, &Stated { task: Some(task), ..Stated::default() });
+        assert_eq!(answered.intent, Intent::Answer { task, execution: None });
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::CheckpointTree;
 use crate::ids::{InputId, TurnId};
 use crate::input::QueuedInput;
+use crate::question::Question;
 use crate::runtime_session::Failure;
 use crate::time::Timestamp;
 
@@ -32,6 +33,9 @@ pub struct ActiveTurn {
     /// How many requests were taken in it, and whether more were refused.
     #[serde(default)]
     pub asked: AskedSoFar,
+    /// What the agent asked the person in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
     /// The turns of other executions whose findings go along with the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<TurnId>,

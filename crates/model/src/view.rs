@@ -13,6 +13,7 @@ use crate::ids::{
     ApprovalId, ConversationId, DecisionId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId, TurnId,
 };
 use crate::person::{Offer, PersonEvent};
+use crate::question::QuestionSettlement;
 use crate::reply::Reply;
 use crate::route::RouteDecision;
 use crate::state::State;
@@ -310,6 +311,12 @@ fn task_event_rows(task: TaskId, before: &State, event: &TaskEvent, at: Timestam
         TaskEvent::TurnRequested { turn, input, .. } => {
             vec![Row::InputMoved(InputMoved { id: *input, turn: Some(*turn) })]
         }
+        // A message that answers becomes no turn: it belongs to the one that asked.
+        TaskEvent::QuestionSettled {
+            turn,
+            settlement: QuestionSettlement::Answered { input: Some(input), .. },
+            ..
+        } => vec![Row::InputMoved(InputMoved { id: *input, turn: Some(*turn) })],
         TaskEvent::InputWithdrawn { input } => vec![Row::InputMoved(InputMoved { id: *input, turn: None })],
         TaskEvent::ApprovalRequested { approval } => vec![Row::Approval(Box::new(ApprovalRow {
             id: approval.id,

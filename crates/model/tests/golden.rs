@@ -21,6 +21,7 @@ use throughline_model::input::Urgency;
 use throughline_model::item::{FileChange, Item, ItemBody, Note, NoteKind, ToolCall, ToolStatus};
 use throughline_model::person::{Identity, PersonCommand};
 use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
+use throughline_model::question::{Answer, Question};
 use throughline_model::route::Intent;
 use throughline_model::runtime_session::SettingChange;
 use throughline_model::site::{ChangeKind, ChangePlan, ChangeResult};
@@ -108,6 +109,17 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     let approval = world.mint.id();
     world.report(task, asked(approval)).expect("current");
     world.decide_on(task, approval, Verdict::Approve).expect("pending");
+    let question = Question {
+        id: world.mint.id(),
+        request: "7".into(),
+        message: "Which colour?".into(),
+        schema: r#"{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}"#.into(),
+        settled: false,
+    };
+    let (id, by) = (question.id, world.person);
+    world.report(task, Report::Questioned(Box::new(question))).expect("current");
+    let answer = Answer::Words { text: "green".into() };
+    world.tell(task, TaskCommand::AnswerQuestion { question: id, answer, by }).expect("it waits");
     for _ in 0..33 {
         let approval = world.mint.id();
         world.report(task, asked(approval)).expect("current");
@@ -347,6 +359,8 @@ const EVENTS: &[&str] = &[
     "plan_revised",
     "approval_requested",
     "approval_settled",
+    "question_asked",
+    "question_settled",
     "checkpoint_taken",
     "task_forked",
     "fork_made",

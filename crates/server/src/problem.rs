@@ -67,6 +67,7 @@ fn status_of(code: &str) -> StatusCode {
         | "approval_settled"
         | "stale_epoch"
         | "policy_changed"
+        | "question_settled"
         | "turn_running"
         | "workspace_busy"
         | "workspace_gone"
@@ -86,7 +87,9 @@ fn status_of(code: &str) -> StatusCode {
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "project_unknown" | "agent_unknown" | "channel_unknown" | "blob_unknown" | "bad_locale" | "bad_path"
-        | "bad_project_name" | "no_such_option" | "no_rule" | "too_many_rules" => StatusCode::UNPROCESSABLE_ENTITY,
+        | "bad_project_name" | "no_such_option" | "bad_answer" | "no_rule" | "too_many_rules" => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
         "queue_full" => StatusCode::TOO_MANY_REQUESTS,
         "not_available" => StatusCode::NOT_IMPLEMENTED,
         "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" => {

@@ -5,6 +5,9 @@ mod support;
 use support::Daemon;
 use throughline_api::approval::{Approval, ApprovalState, DecideApproval};
 use throughline_api::client::TimelineQuery;
+use throughline_api::message::{Override, SendMessage};
+use throughline_api::policy::MakeRule;
+use throughline_api::project::{Channel, OpenConversation};
 use throughline_api::task::{AddExecution, PinNote, Role};
 use throughline_api::timeline::EntryBody;
 use throughline_model::command::Command;
@@ -46,6 +49,56 @@ async fn a_yes_is_bound_to_what_was_shown_and_given_once() {
     assert_eq!((again.status, again.code().as_str()), (409, "approval_settled"));
     assert!(daemon.client.approvals().await.unwrap().approvals.is_empty());
     assert_eq!(daemon.client.approval(id).await.unwrap().state, ApprovalState::Approved);
+}
+
+/// A channel that is not sure delivers again: the same message has one effect.
+#[tokio::test]
+async fn a_yes_that_is_delivered_twice_decides_once() {
+    let daemon = Daemon::start().await;
+    let working = daemon.working(1).await;
+    let id = daemon.ask(&working, "one").await.uuid();
+    let open = OpenConversation { channel: Channel::Api, project: None, root: None };
+    let conversation = daemon.client.open_conversation(&open).await.unwrap().id;
+    let stated = Override { task: Some(working.key.clone()), ..Override::default() };
+    let focus = SendMessage { text: Some("say hello".into()), stated: Some(stated), ..SendMessage::default() };
+    daemon.client.send_message(conversation, &focus, "focus").await.unwrap();
+    let yes = SendMessage { text: Some("yes".into()), ..SendMessage::default() };
+    let first = daemon.client.send_message(conversation, &yes, "event-7").await.unwrap();
+    assert_eq!(first.decision.aim.intent, "approve", "{first:?}");
+    assert_eq!(daemon.client.approval(id).await.unwrap().state, ApprovalState::Approved);
+    let second = daemon.ask(&working, "two").await.uuid();
+    let again = daemon.client.send_message(conversation, &yes, "event-7").await.unwrap();
+    assert!(again.repeated && again.input == first.input);
+    assert_eq!(daemon.client.approval(second).await.unwrap().state, ApprovalState::Pending, "it was about the first");
+}
+
+#[tokio::test]
+async fn a_policy_is_for_members_and_a_rule_for_what_was_approved() {
+    let daemon = Daemon::start().await;
+    let working = daemon.working(1).await;
+    let id = daemon.ask(&working, "one").await.uuid();
+    let digest = daemon.client.approval(id).await.unwrap().digest.unwrap();
+    let early = daemon.client.make_rule(id, &MakeRule::default()).await.unwrap_err();
+    assert_eq!(early.code(), "no_rule");
+    // Its folder is not there, so nobody can tell that it is inside.
+    let always = DecideApproval { always: true, ..decision("allow", &digest) };
+    let decided = daemon.client.decide_approval(id, &always).await.unwrap();
+    assert_eq!((decided.approval.state, decided.rule), (ApprovalState::Approved, None));
+    assert!(decided.no_rule.unwrap().contains("inside the project"));
+    let stranger = PersonId::of_os_user(4_000_000);
+    let project = Mint::new(Timestamp::from_millis(1), 99).id();
+    let (name, root, agent) = ("theirs".to_owned(), "/theirs".to_owned(), "demo".to_owned());
+    let add = ProjectCommand::Add { project, name, root, agent, member: stranger };
+    daemon.engine.send(StreamId::Project(project), Command::Project(add)).await.unwrap();
+    for (method, path, body) in [
+        ("GET", "/api/v1/projects/theirs/policy", ""),
+        ("PUT", "/api/v1/projects/theirs/policy", r#"{"allow":["edits"]}"#),
+        ("POST", "/api/v1/projects/theirs/rules", r#"{"verdict":"allow","argv":["ls"]}"#),
+        ("DELETE", "/api/v1/projects/theirs/rules/1", ""),
+    ] {
+        let answer = daemon.authed(method, path, body.as_bytes()).await;
+        assert_eq!((answer.status, answer.code().as_str()), (403, "forbidden"), "{method} {path}");
+    }
 }
 
 #[tokio::test]

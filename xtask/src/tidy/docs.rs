@@ -47,6 +47,7 @@ const VOCABULARY: &[&str] = &[
     "locale",
     "workspace lease",
     "workspace change",
+    "question",
     "rule",
     "allowance",
     "policy",

@@ -28,8 +28,10 @@ pub enum Line {
     Read(String),
     /// Publish a plan and work through its entries.
     Plan(Vec<String>),
-    /// Ask the person something.
+    /// Ask the person something, as the end of the turn.
     Ask(String),
+    /// Ask the person something in the middle of the turn, by a form.
+    Form(String),
     /// Say a text.
     Say(String),
     /// Stream a message in so many chunks.
@@ -84,7 +86,8 @@ pub const WORDS: &[Word] = &[
     word("append", "PATH TEXT", "adds TEXT and a newline to the file"),
     word("read", "PATH", "shows the file"),
     word("plan", "A; B; C", "publishes a plan and ticks its entries off"),
-    word("ask", "QUESTION", "asks you, and waits for your answer"),
+    word("ask", "QUESTION", "asks you, and ends the turn with that"),
+    word("form", "QUESTION", "asks you in the middle of the turn, and waits for your answer"),
     word("say", "TEXT", "says TEXT"),
     word("stream", "N", "streams a message in N chunks"),
     word("sleep", "MS", "waits for MS milliseconds"),
@@ -158,6 +161,7 @@ fn with_argument(word: &Word, rest: &str) -> Option<Line> {
         "mode" => Line::Mode(Mode::of_id(rest)?),
         "plan" => Line::Plan(plan_entries(rest)?),
         "ask" => Line::Ask(text()),
+        "form" => Line::Form(text()),
         "say" => Line::Say(text()),
         "stream" => Line::Stream(number(rest, 1, MAX_CHUNKS)?),
         "sleep" => Line::Sleep(number(rest, 0, MAX_WAIT_SECS * 1_000)?),
@@ -207,6 +211,7 @@ mod tests {
             ("run echo hi && ls", Line::Run(text("echo hi && ls"))),
             ("read src/a b.rs", Line::Read(text("src/a b.rs"))),
             ("ask which colour?", Line::Ask(text("which colour?"))),
+            ("form which colour?", Line::Form(text("which colour?"))),
             ("say  你好, мир ", Line::Say(text("你好, мир"))),
             ("stream 3", Line::Stream(3)),
             ("sleep 0", Line::Sleep(0)),

@@ -84,10 +84,12 @@ impl Turn {
         let mut steps = steps.into_iter();
         while let Some(step) = steps.next() {
             match step {
-                Step::Do(Line::Ask(question)) => {
-                    if self.ask(question, steps.len()).await? == Ending::Asked {
-                        return Ok(Ending::Asked);
-                    }
+                Step::Do(Line::Form(question)) if self.answers == Answers::ByForm => {
+                    self.ask_by_form(&question).await?;
+                }
+                Step::Do(Line::Ask(question) | Line::Form(question)) => {
+                    self.ask(question, steps.len()).await?;
+                    return Ok(Ending::Asked);
                 }
                 Step::Do(line) => self.line(line).await?,
                 Step::Acknowledge(attachment) => {
@@ -109,7 +111,7 @@ impl Turn {
             Line::Append { path, text } => self.append(&path, &text).await,
             Line::Read(path) => self.read(&path).await,
             Line::Plan(entries) => self.plan(&entries).await,
-            Line::Ask(_) => Ok(()), // Taken by `perform`, since it may end the turn.
+            Line::Ask(_) | Line::Form(_) => Ok(()), // Taken by `perform`, since they may end the turn.
             Line::Say(text) => self.say(&text).await,
             Line::Stream(chunks) => self.stream(chunks).await,
             Line::Sleep(millis) => {
@@ -211,12 +213,8 @@ impl Turn {
         self.say(&text).await
     }
 
-    /// Asks by a form if the client shows them, else as the last message of the turn.
-    async fn ask(&mut self, question: String, undone: usize) -> Result<Ending, TurnError> {
-        if self.answers == Answers::ByForm {
-            self.ask_by_form(&question).await?;
-            return Ok(Ending::Done);
-        }
+    /// Asks as the last message of the turn.
+    async fn ask(&mut self, question: String, undone: usize) -> Result<(), TurnError> {
         if undone > 0 {
             let text = format!("I stop here to ask. Not done after the question: {undone}.");
             self.say(&text).await?;
@@ -225,7 +223,7 @@ impl Turn {
         let chunk = ContentChunk::new(question.as_str().into()).message_id(id).meta(question_meta());
         self.send(SessionUpdate::AgentMessageChunk(chunk)).await?;
         self.session.record(&Record::Asked { question })?;
-        Ok(Ending::Asked)
+        Ok(())
     }
 
     async fn ask_by_form(&mut self, question: &str) -> Result<(), TurnError> {

@@ -305,7 +305,7 @@ fn a_permission_request_records_its_call_first_and_shows_the_exact_input() {
 
 #[test]
 fn requests_that_are_not_offered_are_refused_and_noted() {
-    for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "elicitation/create", "_made/up"] {
+    for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "elicitation/complete", "_made/up"] {
         let line = json!({"jsonrpc": "2.0", "id": 4, "method": method, "params": {"path": "/etc"}}).to_string();
         assert_eq!(
             told(in_turn(), [line]),

@@ -161,7 +161,7 @@ async fn a_client_with_forms_is_asked_by_a_form() {
     let (mut client, _agent) = Client::connect_silently(state.path());
     client.initialize(json!({ "elicitation": { "form": {} } })).await;
     let session = client.open(state.path()).await;
-    client.prompt("form", &session, "ask Which colour?\nsay next").await;
+    client.prompt("form", &session, "form Which colour?\nsay next").await;
     let request = client.until(|frame| frame["method"] == "elicitation/create").await;
     assert_eq!(request["params"]["message"], "Which colour?");
     let result = json!({ "action": "accept", "content": { "answer": "green" } });

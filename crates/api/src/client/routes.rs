@@ -19,7 +19,7 @@ use crate::message::{Correct, Explain, Explained, SendMessage, SentMessage};
 use crate::person::{ChangeMe, Me};
 use crate::policy::{AddRule, Decided, MakeRule, Policy, Rule, SetPolicy};
 use crate::project::{AddProject, Conversation, OpenConversation, PinnedNotes, Project, ProjectList};
-use crate::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage};
+use crate::task::{AddExecution, AnswerQuestion, PinNote, SwitchTo, Task, TaskChange, TaskPage};
 use crate::timeline::TimelinePage;
 use crate::workspace::{Comparison, Discarded, ForkTask, RestoreTo, Restored, Taken, TurnList};
 use crate::{CURSOR, IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED};
@@ -337,6 +337,11 @@ impl Client {
     /// Pins a note.
     pub async fn pin_note(&self, key: &str, note: &PinNote) -> Result<TaskChange, ClientError> {
         self.json(Call::post(&format!("/api/v1/tasks/{}/notes", escaped(key))).with_json(note)?).await
+    }
+
+    /// Answers the question that the running turn waits with.
+    pub async fn answer(&self, key: &str, answer: &AnswerQuestion) -> Result<TaskChange, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/answer", escaped(key))).with_json(answer)?).await
     }
 
     /// Sends what others found to the editor.

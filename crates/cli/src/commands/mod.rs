@@ -6,6 +6,7 @@
 mod add;
 mod agent;
 mod agents;
+mod answer;
 mod approvals;
 mod approve;
 mod cancel;
@@ -85,6 +86,7 @@ enum Command {
     Approvals(approvals::Args),
     Approve(approve::Args),
     Deny(deny::Args),
+    Answer(answer::Args),
     Cancel(cancel::Args),
     Correct(correct::Args),
     Undo(correct::UndoArgs),
@@ -183,6 +185,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Export(args) => client(output, |context| export::run(context, args)),
         Command::Approvals(args) => client(output, |context| approvals::run(context, args)),
         Command::Approve(args) => client(output, |context| approve::run(context, args)),
+        Command::Answer(args) => client(output, |context| answer::run(context, args)),
         Command::Deny(args) => client(output, |context| deny::run(context, args)),
         Command::Cancel(args) => client(output, |context| cancel::run(context, args)),
         Command::Correct(args) => client(output, |context| correct::run(context, args)),

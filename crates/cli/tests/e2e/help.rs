@@ -20,6 +20,7 @@ fn every_command_explains_itself() {
         "approvals",
         "approve",
         "deny",
+        "answer",
         "cancel",
         "correct",
         "undo",

@@ -20,6 +20,7 @@ mod import;
 mod json;
 mod kill;
 mod language;
+mod questions;
 mod real;
 mod restore;
 mod roles;

@@ -49,7 +49,7 @@ fn an_answer_from_elsewhere_takes_the_question_away() {
     terminal.wait_for("[y]es, [n]o, or [s]kip");
     let id = world.wait_for_approval("shop-1");
     world.ok(&["approve", &id]);
-    terminal.wait_for("there is nothing left to decide here");
+    terminal.wait_for("there is nothing left to decide here: approved elsewhere by you, from cli");
     terminal.wait_for("after");
     assert_eq!(terminal.finish().0, Some(0));
 }

@@ -9,7 +9,8 @@ use throughline_keeper::Activity;
 use throughline_keeper::client::{Happening as Kept, ReadError};
 use throughline_model::approval::{Ask, Asked};
 use throughline_model::effect::Process;
-use throughline_model::ids::{ApprovalId, Id as _, ItemId, TurnId};
+use throughline_model::ids::{ApprovalId, Id as _, ItemId, QuestionId, TurnId};
+use throughline_model::question::{FormAnswer, Question};
 use throughline_model::runtime_session::{Failure, SettingChange};
 use throughline_model::task::{NativeFate, Report, TurnAnswer};
 use throughline_model::turn::Usage;
@@ -164,15 +165,25 @@ impl Driver {
     }
 
     /// Answers requests that the task did not take: an agent that waits for an answer must get one.
-    async fn turn_away(&mut self, process: Process, asked: Vec<AgentRequestId>) {
+    async fn turn_away(&mut self, process: Process, asked: Vec<Wanted>) {
         if asked.is_empty() {
             return;
         }
         let Ok(state) = self.shared.core.task(process.task).await else { return };
-        let taken = |id| state.task().is_some_and(|task| task.approvals.knows(id));
+        let Some(task) = state.task() else { return };
+        let active = task.execution_of(process.session).and_then(|execution| execution.active.as_ref());
+        let waits = |id| active.is_some_and(|active| active.questions.iter().any(|known| known.id == id));
         let Some(link) = self.link_to(process) else { return };
-        for request in asked.iter().filter(|request| !taken(approval_id(process, request))) {
-            link.frame(outgoing::answer_permission(request, PermissionAnswer::Cancelled));
+        for asked in asked {
+            match asked {
+                Wanted::Approval(request) if !task.approvals.knows(approval_id(process, &request)) => {
+                    link.frame(outgoing::answer_permission(&request, PermissionAnswer::Cancelled));
+                }
+                Wanted::Answer(request) if !waits(question_id(process, &request)) => {
+                    link.frame(outgoing::answer_question(&request, &FormAnswer::Cancel));
+                }
+                Wanted::Approval(_) | Wanted::Answer(_) => {}
+            }
         }
     }
 
@@ -203,6 +214,9 @@ impl Link {
             match happening {
                 Happening::Reply(frame) => self.frame(frame.clone()),
                 Happening::UsageChanged(usage) => merge(&mut self.usage, usage),
+                Happening::QuestionAsked(asked) if asked.turn.is_none() => {
+                    self.frame(outgoing::answer_question(&asked.request, &FormAnswer::Cancel));
+                }
                 // Nobody asked for anything, so nobody can be asked.
                 Happening::PermissionRequested(request) if request.turn.is_none() => {
                     self.frame(outgoing::answer_permission(&request.request, PermissionAnswer::Cancelled));
@@ -263,6 +277,13 @@ impl Shared {
             Happening::PlanRevised(entries) => Some(Report::PlanRevised { entries }),
             Happening::Commands(commands) => Some(Report::Changed(SettingChange::Commands { commands })),
             Happening::ModeChanged(mode) => Some(Report::Changed(SettingChange::Mode { mode })),
+            Happening::QuestionAsked(asked) if asked.turn.is_some() => Some(Report::Questioned(Box::new(Question {
+                id: question_id(process, &asked.request),
+                request: asked.request.as_json().to_owned(),
+                message: asked.message,
+                schema: asked.schema,
+                settled: false,
+            }))),
             Happening::TitleChanged(title) => title.map(|title| Report::Titled { title }),
             Happening::PermissionWithdrawn(request) => {
                 Some(Report::Withdrew { approval: approval_id(process, &request) })
@@ -295,6 +316,7 @@ impl Shared {
             | Happening::Recorded(_)
             | Happening::SettingsChanged(_)
             | Happening::PermissionRequested(_)
+            | Happening::QuestionAsked(_)
             | Happening::Initialized(_)
             | Happening::InitializeFailed(_)
             | Happening::Opened { .. }
@@ -320,10 +342,17 @@ impl Shared {
     }
 }
 
+/// A request that an agent waits for an answer to.
+enum Wanted {
+    Approval(AgentRequestId),
+    Answer(AgentRequestId),
+}
+
 /// The requests that were made in a turn.
-fn requests(happenings: &[Happening]) -> Vec<AgentRequestId> {
+fn requests(happenings: &[Happening]) -> Vec<Wanted> {
     let request = |happening: &Happening| match happening {
-        Happening::PermissionRequested(request) if request.turn.is_some() => Some(request.request.clone()),
+        Happening::PermissionRequested(asked) if asked.turn.is_some() => Some(Wanted::Approval(asked.request.clone())),
+        Happening::QuestionAsked(asked) if asked.turn.is_some() => Some(Wanted::Answer(asked.request.clone())),
         _ => None,
     };
     happenings.iter().filter_map(request).collect()
@@ -332,6 +361,11 @@ fn requests(happenings: &[Happening]) -> Vec<AgentRequestId> {
 /// The same request has the same approval, however often the spool is read.
 fn approval_id(process: Process, request: &AgentRequestId) -> ApprovalId {
     ApprovalId::derive(process.session.uuid(), &format!("approval:{}:{}", process.epoch, request.as_json()))
+}
+
+/// A request of the agent is one thing or the other, so both have the same id.
+fn question_id(process: Process, request: &AgentRequestId) -> QuestionId {
+    QuestionId::from_uuid(approval_id(process, request).uuid())
 }
 
 fn merge(known: &mut Usage, news: &Usage) {

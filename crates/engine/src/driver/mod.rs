@@ -356,6 +356,9 @@ impl Driver {
             Effect::AnswerApproval { process, request, option, .. } => {
                 self.answer(key, process, &request, option).await
             }
+            Effect::AnswerQuestion { process, request, answer, .. } => {
+                self.answer_question(key, process, &request, &answer).await
+            }
             Effect::SetModel { process, model, at } => self.set_model(key, process, &model, at).await,
             Effect::SetMode { process, mode, at } => self.set_mode(key, process, &mode, at).await,
             Effect::Tell { .. }

@@ -8,6 +8,7 @@ use throughline_keeper::Activity;
 use throughline_model::content::{BlobRef, ContentBlock, Text};
 use throughline_model::effect::Process;
 use throughline_model::ids::TurnId;
+use throughline_model::question::FormAnswer;
 use throughline_model::runtime_session::{Capabilities, RuntimeDescription, RuntimeSession};
 use throughline_model::time::Timestamp;
 use throughline_model::turn::TurnStage;
@@ -125,6 +126,17 @@ impl Driver {
         match (self.link_to(process), AgentRequestId::parse(request)) {
             (Some(link), Some(request)) => {
                 let frame = outgoing::answer_permission(&request, answer);
+                link.send(Parcel::Frame { frame, key: Some(key), turn: None });
+            }
+            // Nobody waits for it any more.
+            _ => self.shared.settle(vec![key]).await,
+        }
+    }
+
+    pub(super) async fn answer_question(&mut self, key: String, process: Process, request: &str, answer: &FormAnswer) {
+        match (self.link_to(process), AgentRequestId::parse(request)) {
+            (Some(link), Some(request)) => {
+                let frame = outgoing::answer_question(&request, answer);
                 link.send(Parcel::Frame { frame, key: Some(key), turn: None });
             }
             // Nobody waits for it any more.

@@ -111,6 +111,16 @@ impl Gathering {
             TaskEvent::ApprovalRequested { approval } => {
                 self.asked.insert(approval.id, (**approval).clone());
             }
+            TaskEvent::QuestionAsked { turn, question } => {
+                if let Some(execution) = self.turns.get(turn) {
+                    self.questions.insert(*execution, question.message.clone());
+                }
+            }
+            TaskEvent::QuestionSettled { turn, .. } => {
+                if let Some(execution) = self.turns.get(turn) {
+                    self.questions.remove(execution);
+                }
+            }
             TaskEvent::ApprovalSettled { approval, settlement } => self.settled(*approval, settlement),
             TaskEvent::CheckpointTaken { checkpoint } => self.kept(checkpoint),
             _ => {}

@@ -267,6 +267,9 @@ catalogue! {
         from_api() { en: "the API", zh: "接口" }
         from_telegram() { en: "Telegram", zh: "Telegram 聊天" }
         from_feishu() { en: "Feishu", zh: "飞书" }
+        answered(content) { en: "answered: {content}", zh: "已回答：{content}" }
+        not_answered() { en: "not answered: the person did not want to", zh: "未回答：不想回答" }
+        question_void(cause) { en: "not answered: {cause}", zh: "未回答：{cause}" }
         settled_expired() { en: "expired", zh: "已过期" }
         settled_void() { en: "void", zh: "已作废" }
         held_behind(behind) { en: "waits for {behind}", zh: "等待 {behind}" }

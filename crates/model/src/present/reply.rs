@@ -154,6 +154,8 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::Exists { .. }
         | Rejection::DigestMismatch
         | Rejection::NotShown
+        | Rejection::QuestionSettled
+        | Rejection::BadAnswer { .. }
         | Rejection::NoRule { .. }
         | Rejection::TooManyRules
         | Rejection::PolicyChanged

@@ -14,6 +14,7 @@ use crate::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
 use crate::content::{Text, plain_text};
 use crate::ids::ExecutionId;
 use crate::item::{Item, ItemBody, ToolCall, ToolStatus};
+use crate::question::QuestionSettlement;
 use crate::route::RouteDecision;
 use crate::shown::View;
 use crate::site::{ChangeKind, ChangeResult};
@@ -154,6 +155,18 @@ fn single(locale: Locale, event: &TaskEvent) -> Option<Entry> {
             below: approval.ask.input.iter().map(Text::head).chain([approval.ask.cwd.as_str()]).map(said).collect(),
             ..entry(Kind::Approval, locale.needs_approval(line(&approval.ask.title)))
         },
+        TaskEvent::QuestionAsked { question, .. } => Entry {
+            below: question.fields().iter().map(|field| line(field)).collect(),
+            ..entry(Kind::AgentMessage, said(&question.message))
+        },
+        TaskEvent::QuestionSettled { settlement, .. } => entry(
+            Kind::Settled,
+            match settlement {
+                QuestionSettlement::Answered { content, .. } => locale.answered(line(content)),
+                QuestionSettlement::Declined { .. } => locale.not_answered(),
+                QuestionSettlement::Void { cause, .. } => locale.question_void(line(cause)),
+            },
+        ),
         TaskEvent::ApprovalSettled { settlement: Settlement::Ruled { ruling }, .. } => {
             entry(Kind::Settled, locale.ruled(&ruling.standing))
         }

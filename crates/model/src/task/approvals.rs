@@ -148,6 +148,7 @@ impl Draft {
         for id in pending {
             self.settle(id, Settlement::Void { cause: cause.to_owned(), kind });
         }
+        self.void_questions(turn, kind, cause);
     }
 
     fn settle(&mut self, approval: ApprovalId, settlement: Settlement) {

@@ -7,11 +7,13 @@ use crate::checkpoint::Checkpoint;
 use crate::content::Text;
 use crate::execution::Role;
 use crate::ids::{
-    ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, RuntimeSessionId, TaskId, TurnId,
+    ApprovalId, ChangeId, ConversationId, ExecutionId, InputId, PersonId, ProjectId, QuestionId, RuntimeSessionId,
+    TaskId, TurnId,
 };
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::{Plan, PlanEntry};
+use crate::question::{Answer, Question};
 use crate::runtime_session::{Failure, Parking, RuntimeDescription, SettingChange};
 use crate::site::{ChangeKind, ChangePlan, ChangeResult, Fork};
 use crate::time::Timestamp;
@@ -246,6 +248,24 @@ pub enum TaskCommand {
         /// For whom.
         behind: String,
     },
+    /// Take a message in that answers a question of the agent.
+    Answer {
+        /// The message.
+        queued: QueuedInput,
+        /// Whose question; the one that waits if none is named.
+        execution: Option<ExecutionId>,
+        /// Where it goes in the queue, if no question waits.
+        urgency: Urgency,
+    },
+    /// Answer a question of the running turn.
+    AnswerQuestion {
+        /// Which.
+        question: QuestionId,
+        /// How.
+        answer: Answer,
+        /// Who.
+        by: PersonId,
+    },
     /// Say yes or no.
     DecideApproval {
         /// To which request.
@@ -360,6 +380,8 @@ pub enum Report {
     },
     /// The agent asks to do something.
     Asked(Box<Asked>),
+    /// The agent asks the person something, and waits.
+    Questioned(Box<Question>),
     /// The agent no longer asks.
     Withdrew {
         /// Which approval.

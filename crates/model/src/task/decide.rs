@@ -68,6 +68,8 @@ pub(crate) fn decide(
         TaskCommand::GiveHandoff { turn, text } => draft.give_handoff(turn, text),
         TaskCommand::BeginTurn { turn } => draft.begin(turn),
         TaskCommand::HoldTurn { turn, behind } => draft.hold(turn, behind),
+        TaskCommand::Answer { queued, execution, urgency } => draft.answer(queued, execution, urgency)?,
+        TaskCommand::AnswerQuestion { question, answer, by } => draft.answer_question(question, answer, by, None)?,
         TaskCommand::DecideApproval { approval, decision } => draft.decide_approval(approval, *decision)?,
         TaskCommand::ExpireApproval { approval } => draft.expire(approval),
         TaskCommand::Park { session, cause } => draft.park(session, cause)?,
@@ -99,7 +101,11 @@ impl Draft {
             Report::PlanRevised { entries } => self.plan_revised(entries),
             Report::Titled { title } => self.titled(title),
             Report::Asked(asked) => self.asked(session, *asked),
-            Report::Withdrew { approval } => self.withdrew(approval),
+            Report::Questioned(question) => self.questioned(session, *question),
+            Report::Withdrew { approval } => {
+                self.withdrew(approval);
+                self.withdrew_question(approval);
+            }
             Report::TurnAnswered { turn, answer, usage } => self.answered(turn, answer, usage),
             Report::PromptFailed { turn, failure } => self.prompt_failed(turn, failure),
             Report::PromptUnknown { turn, cause } => self.prompt_unknown(turn, cause),

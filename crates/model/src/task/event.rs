@@ -8,12 +8,13 @@ use crate::content::Text;
 use crate::execution::{ExecutionEnd, Role};
 use crate::handoff::Handoff;
 use crate::ids::{
-    ApprovalId, ChangeId, ConversationId, ExecutionId, HandoffId, InputId, PersonId, ProjectId, RuntimeSessionId,
-    TaskId, TurnId,
+    ApprovalId, ChangeId, ConversationId, ExecutionId, HandoffId, InputId, PersonId, ProjectId, QuestionId,
+    RuntimeSessionId, TaskId, TurnId,
 };
 use crate::input::{QueuedInput, Urgency};
 use crate::item::Item;
 use crate::plan::Plan;
+use crate::question::{Question, QuestionSettlement};
 use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, SettingChange, StartReason};
 use crate::site::{ChangeKind, ChangePlan, ChangeResult, Fork};
 use crate::time::Timestamp;
@@ -365,6 +366,22 @@ pub enum TaskEvent {
     ApprovalsRefused {
         /// In which turn.
         turn: TurnId,
+    },
+    /// The agent asks the person something, and waits for the answer.
+    QuestionAsked {
+        /// In which turn.
+        turn: TurnId,
+        /// What.
+        question: Box<Question>,
+    },
+    /// A question was answered, or there is nothing left to answer.
+    QuestionSettled {
+        /// In which turn.
+        turn: TurnId,
+        /// Which.
+        question: QuestionId,
+        /// How.
+        settlement: QuestionSettlement,
     },
     /// The workspace's state was kept.
     CheckpointTaken {

@@ -9,6 +9,7 @@ use crate::ids::{ExecutionId, InputId, RuntimeSessionId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
 use crate::plan::Plan;
+use crate::question::Question;
 use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, StartReason};
 use crate::site::{Site, WorkspaceChange};
 use crate::time::Timestamp;
@@ -50,6 +51,11 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::PlanRevised { plan } => task.plan = plan.clone(),
         TaskEvent::ApprovalRequested { approval } => asked(task, approval, at),
         TaskEvent::ApprovalSettled { approval, .. } => task.approvals.settle(*approval),
+        TaskEvent::QuestionAsked { turn, question } => questioned(task, *turn, question),
+        TaskEvent::QuestionSettled { turn, question, .. } => {
+            let known = active_mut(task, *turn).into_iter().flat_map(|active| &mut active.questions);
+            known.filter(|known| known.id == *question).for_each(|known| known.settled = true);
+        }
         TaskEvent::ApprovalsRefused { turn } => refuse(task, *turn),
         TaskEvent::ExecutionAdded { execution, agent, role, primary } => {
             task.executions.push(Execution::new(*execution, agent.clone(), *role, *primary));
@@ -110,6 +116,16 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
 fn refuse(task: &mut Task, turn: TurnId) {
     if let Some(active) = active_mut(task, turn) {
         active.asked.refusing = true;
+    }
+}
+
+/// Its words are the agent's last ones.
+fn questioned(task: &mut Task, turn: TurnId, question: &Question) {
+    let Some(execution) = task.execution_in_mut(turn) else { return };
+    execution.past.last_said = one_line(&question.message, REMEMBERED_CHARS);
+    if let Some(active) = &mut execution.active {
+        active.silent_secs = None;
+        active.questions.push(question.clone());
     }
 }
 
@@ -363,6 +379,7 @@ impl Execution {
             said: String::new(),
             silent_secs: None,
             asked: AskedSoFar::default(),
+            questions: vec![],
             findings: vec![],
             before: None,
         });

@@ -15,6 +15,7 @@ mod evolve;
 mod import;
 mod lifecycle;
 mod moves;
+mod questions;
 mod react;
 mod runtime;
 mod site;

@@ -10,10 +10,12 @@ use crate::delivery::{self, Delivery, PushReason};
 use crate::effect::{Effect, Process};
 use crate::execution::{Execution, ExecutionEnd};
 use crate::ids::{
-    ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, PersonId, RuntimeSessionId, TaskId, TurnId, WorkspaceId,
+    ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, PersonId, QuestionId, RuntimeSessionId, TaskId, TurnId,
+    WorkspaceId,
 };
 use crate::present::{self, Locale};
 use crate::project::ProjectCommand;
+use crate::question::{FormAnswer, QuestionSettlement};
 use crate::runtime_session::{RuntimePhase, SettingChange};
 use crate::site::{ChangeKind, ChangeResult};
 use crate::stream::StreamId;
@@ -52,6 +54,10 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
             let mut effects = settled(before, after, *approval, settlement);
             effects.extend(decided(before, after, *approval, settlement, at));
             effects
+        }
+        TaskEvent::QuestionAsked { question, .. } => deliver(after, PushReason::AsksQuestion, question.id.uuid(), at),
+        TaskEvent::QuestionSettled { turn, question, settlement } => {
+            answered(after, *turn, *question, settlement).into_iter().collect()
         }
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model, at),
         TaskEvent::RuntimeSessionChanged { session, change: SettingChange::ModeSetBack { to, .. } } => {
@@ -317,6 +323,21 @@ fn settled(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Set
         option: option.map(|option| option.id.clone()),
     });
     effects
+}
+
+/// What an agent that waits for an answer is told.
+fn answered(task: &Task, turn: TurnId, id: QuestionId, settlement: &QuestionSettlement) -> Option<Effect> {
+    let answer = match settlement {
+        QuestionSettlement::Answered { content, .. } => FormAnswer::Accept { content: content.clone() },
+        QuestionSettlement::Declined { .. } => FormAnswer::Decline,
+        QuestionSettlement::Void { kind, .. } if kind.waits() => FormAnswer::Cancel,
+        // Nobody is left who could be told.
+        QuestionSettlement::Void { .. } => return None,
+    };
+    let execution = task.execution_in(turn)?;
+    let question = execution.active.as_ref()?.questions.iter().find(|known| known.id == id)?;
+    let process = process_of(task, execution.session.as_ref()?.id)?;
+    Some(Effect::AnswerQuestion { process, question: id, request: question.request.clone(), answer })
 }
 
 fn chosen(given: &Option<Given>) -> Option<&str> {

@@ -77,6 +77,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(tasks::add_execution))
         .routes(routes!(tasks::switch))
         .routes(routes!(tasks::pin_note))
+        .routes(routes!(tasks::answer))
         .routes(routes!(timeline::get))
         .routes(routes!(timeline::diff))
         .routes(routes!(timeline::changes))

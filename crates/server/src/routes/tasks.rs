@@ -6,12 +6,14 @@ use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use throughline_api::task::{AddExecution, PinNote, SwitchTo, Task, TaskChange, TaskPage, TaskSummary};
+use throughline_api::task::{AddExecution, AnswerQuestion, PinNote, SwitchTo, Task, TaskChange, TaskPage, TaskSummary};
 use throughline_model::command::Command;
 use throughline_model::event::Seq;
-use throughline_model::ids::{ExecutionId, Id as _, ProjectId};
+use throughline_model::ids::{ExecutionId, Id as _, ProjectId, QuestionId};
 use throughline_model::present::Locale;
 use throughline_model::present::card::Around;
+use throughline_model::question::Answer;
+use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
 use throughline_model::task::TaskCommand;
 use throughline_model::time::Timestamp;
@@ -238,6 +240,30 @@ pub(super) async fn switch(
     let name = format!("switched:{}:{}", task.executions.len(), agent.as_deref().unwrap_or_default());
     let execution = ExecutionId::derive(row.id.uuid(), &name);
     change(&app, caller, &key, TaskCommand::Switch { execution, agent, model: to.model }).await
+}
+
+/// Answers the question that the running turn waits with, or declines to.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/answer", tag = "tasks", request_body = AnswerQuestion,
+    params(("key" = String, Path, description = "The task's key or id")),
+    responses((status = 200, description = "The agent is told", body = TaskChange)))]
+pub(super) async fn answer(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(key): Path<String>,
+    Json(given): Json<AnswerQuestion>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
+    let answer = match (given.text, given.content, given.decline) {
+        (Some(text), None, false) => Answer::Words { text },
+        (None, Some(content), false) => Answer::Form { content },
+        (None, None, true) => Answer::Decline,
+        _ => return Err(Refusal::invalid("invalid_body", "one of `text`, `content` and `decline` is needed")),
+    };
+    let row = app.row_for(caller.person, &key).await?;
+    let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &key))?;
+    let waiting = || task.executions.iter().find_map(|execution| execution.question()).map(|question| question.id);
+    let question = given.question.map(QuestionId::from_uuid).or_else(waiting);
+    let question = question.ok_or_else(|| throughline_engine::EngineError::from(Rejection::QuestionSettled))?;
+    change(&app, caller, &key, TaskCommand::AnswerQuestion { question, answer, by: caller.person }).await
 }
 
 /// Pins a note: it is part of every handoff.

@@ -93,6 +93,16 @@ pub(super) fn not_asked(settlement: &Settlement) -> bool {
     matches!(settlement, Settlement::Void { kind: VoidKind::NotAsked, .. })
 }
 
+/// Where a person decided it from.
+pub(super) fn given_from(settlement: &Settlement) -> Option<api::Source> {
+    match settlement {
+        Settlement::Approved { given, .. } | Settlement::Denied { given, .. } => {
+            given.as_ref().map(|given| source(&given.source))
+        }
+        Settlement::Ruled { .. } | Settlement::Expired | Settlement::Void { .. } => None,
+    }
+}
+
 /// The rule that decided in the place of a person.
 pub(super) fn rule(settlement: &Settlement) -> Option<u64> {
     match settlement {
@@ -106,17 +116,17 @@ pub(super) fn rule(settlement: &Settlement) -> Option<u64> {
 
 fn settled(settled: &Settled, approval: &Approval) -> api::Settled {
     let (by, reason) = who_and_why(&settled.settlement);
-    let (source_of, digest) = match &settled.settlement {
+    let digest = match &settled.settlement {
         Settlement::Approved { given, .. } | Settlement::Denied { given, .. } => {
-            (given.as_ref().map(|given| &given.source), given.as_ref().map(|given| given.digest.clone()))
+            given.as_ref().map(|given| given.digest.clone())
         }
-        Settlement::Ruled { .. } => (None, Some(approval.digest())),
-        Settlement::Expired | Settlement::Void { .. } => (None, None),
+        Settlement::Ruled { .. } => Some(approval.digest()),
+        Settlement::Expired | Settlement::Void { .. } => None,
     };
     api::Settled {
         at: moment(settled.at),
         by,
-        source: source_of.map(source),
+        source: given_from(&settled.settlement),
         digest,
         reason,
         rule: rule(&settled.settlement),

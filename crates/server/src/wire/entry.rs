@@ -10,6 +10,7 @@ use throughline_model::ids::{Id as _, ItemId};
 use throughline_model::input::Urgency;
 use throughline_model::person::PersonEvent;
 use throughline_model::project::ProjectEvent;
+use throughline_model::question::QuestionSettlement;
 use throughline_model::runtime_session::SettingChange;
 use throughline_model::shown::View;
 use throughline_model::stream::StreamKind;
@@ -67,6 +68,10 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
             EntryBody::Approval { approval: Box::new(approval(asked, task.clone(), "pending", at, View::FULL)) }
         }
         TaskEvent::ApprovalSettled { approval, settlement } => settled(approval.uuid(), settlement),
+        TaskEvent::QuestionAsked { turn, question } => {
+            EntryBody::QuestionAsked { turn: turn.uuid(), question: task::question(question) }
+        }
+        TaskEvent::QuestionSettled { turn, question, settlement } => answered(turn.uuid(), question.uuid(), settlement),
         TaskEvent::ApprovalsRefused { turn } => EntryBody::ApprovalsRefused { turn: turn.uuid() },
         TaskEvent::TurnRequested { .. }
         | TaskEvent::TurnHeld { .. }
@@ -280,7 +285,17 @@ fn settled(approval: uuid::Uuid, settlement: &Settlement) -> EntryBody {
     let state = super::approval::word(settlement.word());
     let (by, reason) = super::approval::who_and_why(settlement);
     let (rule, not_asked) = (super::approval::rule(settlement), super::approval::not_asked(settlement));
-    EntryBody::ApprovalSettled { approval, state, by, reason, rule, not_asked }
+    let source = super::approval::given_from(settlement);
+    EntryBody::ApprovalSettled { approval, state, by, source, reason, rule, not_asked }
+}
+
+fn answered(turn: uuid::Uuid, question: uuid::Uuid, settlement: &QuestionSettlement) -> EntryBody {
+    let (state, by, content, reason) = match settlement {
+        QuestionSettlement::Answered { by, content, .. } => ("answered", Some(by), Some(content.clone()), None),
+        QuestionSettlement::Declined { by } => ("declined", Some(by), None, None),
+        QuestionSettlement::Void { cause, .. } => ("void", None, None, Some(cause.clone())),
+    };
+    EntryBody::QuestionSettled { turn, question, state: state.into(), by: by.map(|by| by.uuid()), content, reason }
 }
 
 fn changed(recorded: &Recorded, event: &Event) -> EntryBody {

@@ -9,6 +9,7 @@ use throughline_model::ids::Id as _;
 use throughline_model::input::QueuedInput;
 use throughline_model::plan::{self, PlanPriority, PlanStatus};
 use throughline_model::present::{self, Card, Locale, card};
+use throughline_model::question::Question;
 use throughline_model::runtime_session::{
     Enforcement, ResumeCause, RuntimePhase, RuntimeSession, StartReason, Unasked, WriteAccess,
 };
@@ -157,6 +158,17 @@ fn active_turn(turn: &ActiveTurn) -> api::ActiveTurn {
         started_at: turn.started_at.map(moment),
         stopping: turn.stopping.is_some(),
         silent_secs: turn.silent_secs,
+        question: turn.questions.iter().find(|known| !known.settled).map(question),
+    }
+}
+
+/// A question, with what its form asks for.
+pub(crate) fn question(question: &Question) -> api::Question {
+    api::Question {
+        id: question.id.uuid(),
+        message: question.message.clone(),
+        fields: question.fields(),
+        schema: question.schema.clone(),
     }
 }
 
