@@ -49,5 +49,5 @@ pub(crate) fn run(args: &Args, root: &Path) -> Result<Verdict> {
 
 /// One test, optimised: a million sequences are minutes then, and hours otherwise.
 fn test(package: &str, name: &str) -> Call {
-    Call::cargo(&["test", "--release", "--package", package, name, "--", "--nocapture"])
+    Call::cargo(&["test", "--profile", "measured", "--package", package, name, "--", "--nocapture"])
 }

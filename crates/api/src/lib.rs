@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod approval;
+pub mod budget;
 pub mod card;
 pub mod client;
 pub mod content;

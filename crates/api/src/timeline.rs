@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::approval::{Approval, ApprovalState, Source};
+use crate::budget::Caps;
 use crate::content::{ContentBlock, Text};
 use crate::diff::ChangedFile;
 use crate::message::Decision;
@@ -195,6 +196,20 @@ pub enum EntryBody {
     ApprovalsRefused {
         /// In which turn.
         turn: Uuid,
+    },
+    /// A person said how much the task may use. It is counted from now on.
+    BudgetSet {
+        /// How much.
+        caps: Caps,
+        /// Who.
+        by: Uuid,
+    },
+    /// The budget is used up: no turn starts until a person says so.
+    BudgetReached {
+        /// With which turn.
+        turn: Uuid,
+        /// `turns`, `minutes`, `tokens` or `cost`.
+        cap: String,
     },
     /// The agent asks the person something, and waits for the answer.
     QuestionAsked {

@@ -195,6 +195,10 @@ impl<'a> Following<'a> {
                 self.asking.push_back((**approval).clone());
                 return Ok(Next::Ask);
             }
+            EntryBody::BudgetSet { .. } if self.aim.turn.is_none() => {
+                output.line("the budget is extended: the work goes on")?;
+                return Ok(Next::Stop);
+            }
             EntryBody::QuestionAsked { turn, question } if Some(*turn) == self.aim.turn => {
                 self.show_live()?;
                 let key = safe_line(&self.aim.task.key);

@@ -141,6 +141,8 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         EntryBody::Thought { text, .. } => faint(locale.thinks(safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, locale, call),
         EntryBody::Approval { approval } => approval_view::request(output, approval),
+        EntryBody::BudgetSet { .. } => faint(locale.budget_set()),
+        EntryBody::BudgetReached { .. } => output.paint(Style::Warn, &locale.budget_reached()),
         EntryBody::QuestionAsked { question, .. } => asked(output, question),
         EntryBody::QuestionSettled { content, by, reason, .. } => faint(match (content, by, reason) {
             (Some(content), ..) => locale.answered(safe_line(content)),

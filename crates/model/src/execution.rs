@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Reported;
 use crate::checkpoint::ChangedFile;
 use crate::handoff::Handoff;
 use crate::ids::{ExecutionId, TurnId};
@@ -112,6 +113,9 @@ pub struct Past {
     /// What it found out for the others, newest last.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// What its agent last said that its session has used.
+    #[serde(default)]
+    pub reported: Reported,
 }
 
 /// A turn whose last words are worth something to the other executions: a review, a report, an answer.

@@ -10,6 +10,7 @@
 
 pub mod answer;
 pub mod approval;
+pub mod budget;
 pub mod checkpoint;
 pub mod command;
 pub mod content;

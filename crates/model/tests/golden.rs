@@ -10,6 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use support::{World, asked, broken, open_failed};
 use throughline_model::approval::{Source, Verdict};
+use throughline_model::budget::Caps;
 use throughline_model::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::content::{BlobRef, ContentBlock, Text};
 use throughline_model::conversation::Channel;
@@ -120,6 +121,8 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     world.report(task, Report::Questioned(Box::new(question))).expect("current");
     let answer = Answer::Words { text: "green".into() };
     world.tell(task, TaskCommand::AnswerQuestion { question: id, answer, by }).expect("it waits");
+    let caps = Caps { turns: Some(1), minutes: Some(5), tokens: Some(1_000), cost: Some(2.5) };
+    world.tell(task, TaskCommand::SetBudget { caps, by }).expect("set");
     for _ in 0..33 {
         let approval = world.mint.id();
         world.report(task, asked(approval)).expect("current");
@@ -129,6 +132,7 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
         .receive_in(phone, Intent::Continue { task, execution: None }, None, "from the phone", Urgency::InTurn)
         .expect("taken");
     world.answered(task);
+    world.tell(task, TaskCommand::SetBudget { caps: Caps::default(), by }).expect("set");
     let delivery = match &world.states[&StreamId::Conversation(phone)] {
         throughline_model::state::State::Conversation(Some(state)) => state.outbound[0].id,
         other => panic!("{other:?}"),
@@ -359,6 +363,8 @@ const EVENTS: &[&str] = &[
     "plan_revised",
     "approval_requested",
     "approval_settled",
+    "budget_set",
+    "budget_reached",
     "question_asked",
     "question_settled",
     "checkpoint_taken",

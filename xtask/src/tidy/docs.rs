@@ -48,6 +48,7 @@ const VOCABULARY: &[&str] = &[
     "workspace lease",
     "workspace change",
     "question",
+    "budget",
     "rule",
     "allowance",
     "policy",

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::{Body, Call, Client, ClientError, decode, escaped, query};
 use crate::approval::{Approval, ApprovalList, DecideApproval};
+use crate::budget::{Budget, Caps};
 use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
 use crate::diff::TurnDiff;
@@ -337,6 +338,22 @@ impl Client {
     /// Pins a note.
     pub async fn pin_note(&self, key: &str, note: &PinNote) -> Result<TaskChange, ClientError> {
         self.json(Call::post(&format!("/api/v1/tasks/{}/notes", escaped(key))).with_json(note)?).await
+    }
+
+    /// How much a task may use, and has used.
+    pub async fn budget(&self, key: &str) -> Result<Budget, ClientError> {
+        self.json(Call::get(&format!("/api/v1/tasks/{}/budget", escaped(key)))).await
+    }
+
+    /// Says how much a task may use.
+    pub async fn set_budget(&self, key: &str, caps: &Caps) -> Result<Budget, ClientError> {
+        let path = format!("/api/v1/tasks/{}/budget", escaped(key));
+        self.json(Call { method: Method::PUT, ..Call::get(&path) }.with_json(caps)?).await
+    }
+
+    /// Goes on with as much again.
+    pub async fn extend_budget(&self, key: &str) -> Result<Budget, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/budget/extend", escaped(key)))).await
     }
 
     /// Answers the question that the running turn waits with.

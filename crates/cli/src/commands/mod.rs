@@ -9,6 +9,7 @@ mod agents;
 mod answer;
 mod approvals;
 mod approve;
+mod budget;
 mod cancel;
 mod close;
 mod compare;
@@ -87,6 +88,7 @@ enum Command {
     Approve(approve::Args),
     Deny(deny::Args),
     Answer(answer::Args),
+    Budget(budget::Args),
     Cancel(cancel::Args),
     Correct(correct::Args),
     Undo(correct::UndoArgs),
@@ -187,6 +189,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Approve(args) => client(output, |context| approve::run(context, args)),
         Command::Answer(args) => client(output, |context| answer::run(context, args)),
         Command::Deny(args) => client(output, |context| deny::run(context, args)),
+        Command::Budget(args) => client(output, |context| budget::run(context, args)),
         Command::Cancel(args) => client(output, |context| cancel::run(context, args)),
         Command::Correct(args) => client(output, |context| correct::run(context, args)),
         Command::Undo(args) => client(output, |context| correct::undo(context, args)),

@@ -21,6 +21,7 @@ fn every_command_explains_itself() {
         "approve",
         "deny",
         "answer",
+        "budget",
         "cancel",
         "correct",
         "undo",

@@ -5,6 +5,7 @@
 mod support;
 
 mod bad_input;
+mod budgets;
 mod channels;
 mod channels_killed;
 mod checkpoints;

@@ -270,6 +270,8 @@ catalogue! {
         answered(content) { en: "answered: {content}", zh: "已回答：{content}" }
         not_answered() { en: "not answered: the person did not want to", zh: "未回答：不想回答" }
         question_void(cause) { en: "not answered: {cause}", zh: "未回答：{cause}" }
+        budget_set() { en: "the budget was set, and counts from now on", zh: "预算已设定，从现在起计算" }
+        budget_reached() { en: "the budget is used up: nothing starts until you say so", zh: "预算已用完：等你发话再继续" }
         settled_expired() { en: "expired", zh: "已过期" }
         settled_void() { en: "void", zh: "已作废" }
         held_behind(behind) { en: "waits for {behind}", zh: "等待 {behind}" }

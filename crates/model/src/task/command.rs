@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{Asked, Decision};
+use crate::budget::Caps;
 use crate::checkpoint::Checkpoint;
 use crate::content::Text;
 use crate::execution::Role;
@@ -256,6 +257,18 @@ pub enum TaskCommand {
         execution: Option<ExecutionId>,
         /// Where it goes in the queue, if no question waits.
         urgency: Urgency,
+    },
+    /// Say how much the task may use.
+    SetBudget {
+        /// How much; nothing means no bound.
+        caps: Caps,
+        /// Who.
+        by: PersonId,
+    },
+    /// Go on with as much again.
+    ExtendBudget {
+        /// Who.
+        by: PersonId,
     },
     /// Answer a question of the running turn.
     AnswerQuestion {

@@ -69,6 +69,8 @@ pub(crate) fn decide(
         TaskCommand::BeginTurn { turn } => draft.begin(turn),
         TaskCommand::HoldTurn { turn, behind } => draft.hold(turn, behind),
         TaskCommand::Answer { queued, execution, urgency } => draft.answer(queued, execution, urgency)?,
+        TaskCommand::SetBudget { caps, by } => draft.set_budget(caps, by),
+        TaskCommand::ExtendBudget { by } => draft.extend_budget(by)?,
         TaskCommand::AnswerQuestion { question, answer, by } => draft.answer_question(question, answer, by, None)?,
         TaskCommand::DecideApproval { approval, decision } => draft.decide_approval(approval, *decision)?,
         TaskCommand::ExpireApproval { approval } => draft.expire(approval),

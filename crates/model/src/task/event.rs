@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{Approval, Settlement};
+use crate::budget::{Cap, Caps};
 use crate::checkpoint::{Checkpoint, CheckpointTree};
 use crate::content::Text;
 use crate::execution::{ExecutionEnd, Role};
@@ -382,6 +383,20 @@ pub enum TaskEvent {
         question: QuestionId,
         /// How.
         settlement: QuestionSettlement,
+    },
+    /// A person said how much the task may use. It is counted from now on.
+    BudgetSet {
+        /// How much; nothing means no bound.
+        caps: Caps,
+        /// Who.
+        by: PersonId,
+    },
+    /// The budget is used up: no turn starts until a person says so.
+    BudgetReached {
+        /// With which turn.
+        turn: TurnId,
+        /// Of what.
+        cap: Cap,
     },
     /// The workspace's state was kept.
     CheckpointTaken {

@@ -2,9 +2,10 @@
 
 use super::{Lifecycle, PendingApproval, Task, TaskEvent};
 use crate::approval::Approval;
+use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, CheckpointSide};
 use crate::content::one_line;
-use crate::execution::{Execution, Finding, NextStart, Past, Role};
+use crate::execution::{Execution, ExecutionEnd, Finding, NextStart, Past, Role};
 use crate::ids::{ExecutionId, InputId, RuntimeSessionId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
@@ -33,6 +34,7 @@ pub(crate) fn evolve(state: &mut Option<Box<Task>>, event: &TaskEvent, at: Times
             plan: Plan::default(),
             notes: vec![],
             approvals: super::ApprovalDesk::default(),
+            budget: crate::budget::Budget::default(),
         }));
     } else if let Some(task) = state {
         apply(task, event, at);
@@ -49,24 +51,17 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         TaskEvent::ConversationJoined { conversation } => task.conversations.push(*conversation),
         TaskEvent::NotePinned { text, .. } => task.notes.push(text.clone()),
         TaskEvent::PlanRevised { plan } => task.plan = plan.clone(),
-        TaskEvent::ApprovalRequested { approval } => asked(task, approval, at),
-        TaskEvent::ApprovalSettled { approval, .. } => task.approvals.settle(*approval),
-        TaskEvent::QuestionAsked { turn, question } => questioned(task, *turn, question),
-        TaskEvent::QuestionSettled { turn, question, .. } => {
-            let known = active_mut(task, *turn).into_iter().flat_map(|active| &mut active.questions);
-            known.filter(|known| known.id == *question).for_each(|known| known.settled = true);
-        }
-        TaskEvent::ApprovalsRefused { turn } => refuse(task, *turn),
+        TaskEvent::ApprovalRequested { .. }
+        | TaskEvent::ApprovalSettled { .. }
+        | TaskEvent::ApprovalsRefused { .. }
+        | TaskEvent::QuestionAsked { .. }
+        | TaskEvent::QuestionSettled { .. }
+        | TaskEvent::BudgetSet { .. }
+        | TaskEvent::BudgetReached { .. } => apply_asking(task, event, at),
         TaskEvent::ExecutionAdded { execution, agent, role, primary } => {
             task.executions.push(Execution::new(*execution, agent.clone(), *role, *primary));
         }
-        TaskEvent::ExecutionEnded { execution, end } => {
-            if let Some(execution) = task.execution_mut(*execution) {
-                execution.ended = Some(*end);
-                execution.queue.clear();
-                execution.primary = false;
-            }
-        }
+        TaskEvent::ExecutionEnded { execution, end } => end_execution(task, *execution, *end),
         TaskEvent::ModelChosen { execution, model } => {
             if let Some(execution) = task.execution_mut(*execution) {
                 execution.model = Some(model.clone());
@@ -110,6 +105,38 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::InputMovedIn { .. }
         | TaskEvent::HandoffGiven { .. }
         | TaskEvent::RuntimeSessionReattached { .. } => {}
+    }
+}
+
+fn end_execution(task: &mut Task, execution: ExecutionId, end: ExecutionEnd) {
+    if let Some(execution) = task.execution_mut(execution) {
+        execution.ended = Some(end);
+        execution.queue.clear();
+        execution.primary = false;
+    }
+}
+
+/// What a person is asked.
+#[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
+fn apply_asking(task: &mut Task, event: &TaskEvent, at: Timestamp) {
+    match event {
+        TaskEvent::ApprovalRequested { approval } => asked(task, approval, at),
+        TaskEvent::ApprovalSettled { approval, .. } => task.approvals.settle(*approval),
+        TaskEvent::ApprovalsRefused { turn } => refuse(task, *turn),
+        TaskEvent::QuestionAsked { turn, question } => questioned(task, *turn, question),
+        TaskEvent::QuestionSettled { turn, question, .. } => {
+            let known = active_mut(task, *turn).into_iter().flat_map(|active| &mut active.questions);
+            known.filter(|known| known.id == *question).for_each(|known| known.settled = true);
+        }
+        TaskEvent::BudgetSet { caps, .. } => task.budget = Budget { caps: *caps, ..Budget::default() },
+        TaskEvent::BudgetReached { cap, .. } => {
+            task.budget.reached = Some(*cap);
+            let words = task.budget.question(*cap);
+            if let Some(execution) = task.executions.iter_mut().find(|execution| execution.primary) {
+                execution.past.last_said = words;
+            }
+        }
+        _ => {}
     }
 }
 
@@ -208,7 +235,12 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                 active.findings.clone_from(findings);
             }
         }
-        TaskEvent::TurnEnded { turn, outcome, .. } => {
+        TaskEvent::TurnEnded { turn, outcome, usage, duration_ms } => {
+            let (budget, executions) = (&mut task.budget, &mut task.executions);
+            let ended = |known: &&mut Execution| known.active.as_ref().is_some_and(|active| active.id == *turn);
+            if let Some(execution) = executions.iter_mut().find(ended) {
+                budget.spend(*duration_ms, usage, &mut execution.past.reported);
+            }
             let here = task.executions.iter().filter(|execution| execution.ended.is_none());
             let here: Vec<ExecutionId> = here.map(|execution| execution.id).collect();
             if let Some(execution) = task.execution_in_mut(*turn) {

@@ -8,6 +8,7 @@
 //! - who speaks for a process must name the current epoch.
 
 mod approvals;
+mod budget;
 mod command;
 mod decide;
 mod event;
@@ -24,6 +25,7 @@ mod turns;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Approval;
+use crate::budget::Budget;
 use crate::execution::{Activity, Execution};
 use crate::ids::{ApprovalId, ConversationId, ExecutionId, ProjectId, RuntimeSessionId, TaskId, TurnId};
 use crate::plan::Plan;
@@ -68,6 +70,9 @@ pub struct Task {
     pub notes: Vec<String>,
     /// Requests that nobody has decided.
     pub approvals: ApprovalDesk,
+    /// How much it may use before a person is asked.
+    #[serde(default)]
+    pub budget: Budget,
 }
 
 /// The requests of a task: the pending ones, and the newest settled ones, so that reading an agent's output again
@@ -210,6 +215,9 @@ impl Task {
     pub fn activity(&self) -> Activity {
         if !self.approvals.pending.is_empty() {
             return Activity::WaitingApproval;
+        }
+        if self.budget.reached.is_some() && self.lifecycle == Lifecycle::Open {
+            return Activity::WaitingAnswer;
         }
         let live = self.executions.iter().filter(|execution| execution.ended.is_none());
         let most_urgent = live.map(Execution::activity).min_by_key(Activity::rank).unwrap_or(Activity::Resting);

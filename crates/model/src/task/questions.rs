@@ -44,6 +44,9 @@ impl Draft {
         };
         let question = asking.and_then(Execution::question).filter(|_| urgency != Urgency::Interrupt);
         let Some(question) = question.map(|question| question.id) else {
+            if self.lets_go_on(&plain_text(&queued.content)) {
+                return self.extend_budget(queued.person);
+            }
             return self.enqueue(queued, execution, urgency);
         };
         let answer = Answer::Words { text: plain_text(&queued.content) };

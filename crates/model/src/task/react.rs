@@ -47,18 +47,11 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionParked { session, .. }
         | TaskEvent::RuntimeSessionLost { session, .. }
         | TaskEvent::RuntimeSessionClosed { session, .. } => stop_process(before, after, *session),
-        // Nobody is asked, so nobody is told.
-        TaskEvent::ApprovalRequested { approval } if approval.ruled => vec![],
-        TaskEvent::ApprovalRequested { approval } => asked(after, approval, at),
-        TaskEvent::ApprovalSettled { approval, settlement } => {
-            let mut effects = settled(before, after, *approval, settlement);
-            effects.extend(decided(before, after, *approval, settlement, at));
-            effects
-        }
-        TaskEvent::QuestionAsked { question, .. } => deliver(after, PushReason::AsksQuestion, question.id.uuid(), at),
-        TaskEvent::QuestionSettled { turn, question, settlement } => {
-            answered(after, *turn, *question, settlement).into_iter().collect()
-        }
+        TaskEvent::ApprovalRequested { .. }
+        | TaskEvent::ApprovalSettled { .. }
+        | TaskEvent::QuestionAsked { .. }
+        | TaskEvent::QuestionSettled { .. }
+        | TaskEvent::BudgetReached { .. } => asking(before, after, event, at),
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model, at),
         TaskEvent::RuntimeSessionChanged { session, change: SettingChange::ModeSetBack { to, .. } } => {
             set_mode(after, *session, to, at)
@@ -98,7 +91,31 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::PlanRevised { .. }
         | TaskEvent::WorkspaceChangePlanned { .. }
         | TaskEvent::ApprovalsRefused { .. }
+        | TaskEvent::BudgetSet { .. }
         | TaskEvent::CheckpointTaken { .. } => vec![],
+    }
+}
+
+/// What a person is asked, and what becomes of it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "`react` names the events that come here")]
+fn asking(before: Option<&Task>, after: &Task, event: &TaskEvent, at: Timestamp) -> Vec<Effect> {
+    match event {
+        // Nobody is asked, so nobody is told.
+        TaskEvent::ApprovalRequested { approval } if approval.ruled => vec![],
+        TaskEvent::ApprovalRequested { approval } => asked(after, approval, at),
+        TaskEvent::ApprovalSettled { approval, settlement } => {
+            let mut effects = settled(before, after, *approval, settlement);
+            effects.extend(decided(before, after, *approval, settlement, at));
+            effects
+        }
+        TaskEvent::QuestionAsked { question, .. } => deliver(after, PushReason::AsksQuestion, question.id.uuid(), at),
+        TaskEvent::QuestionSettled { turn, question, settlement } => {
+            answered(after, *turn, *question, settlement).into_iter().collect()
+        }
+        TaskEvent::BudgetReached { turn, .. } => {
+            deliver(after, PushReason::AsksQuestion, QuestionId::derive(turn.uuid(), "budget").uuid(), at)
+        }
+        _ => vec![],
     }
 }
 

@@ -68,7 +68,7 @@ impl Draft {
     /// Lets the first in line become a turn, if nothing else is going on.
     pub(super) fn dispatch(&mut self, execution: ExecutionId) {
         let Some(target) = self.task.execution(execution) else { return };
-        if target.active.is_some() || target.ended.is_some() {
+        if target.active.is_some() || target.ended.is_some() || self.task.budget.reached.is_some() {
             return;
         }
         let Some(next) = target.queue.first() else { return };
@@ -237,6 +237,7 @@ impl Draft {
         let duration_ms = active.started_at.map_or(0, |started| self.at.millis_since(started));
         self.void_approvals(turn, VoidKind::Gone, &format!("the turn ended: {}", outcome.word()));
         self.emit(TaskEvent::TurnEnded { turn, outcome, usage, duration_ms });
+        self.check_budget(turn);
     }
 
     /// Ends whatever turn an execution has, because its process is gone.

@@ -5,6 +5,7 @@
 mod agents;
 mod approvals;
 mod blobs;
+mod budgets;
 mod conversations;
 mod daemon;
 mod decisions;
@@ -77,7 +78,6 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(tasks::add_execution))
         .routes(routes!(tasks::switch))
         .routes(routes!(tasks::pin_note))
-        .routes(routes!(tasks::answer))
         .routes(routes!(timeline::get))
         .routes(routes!(timeline::diff))
         .routes(routes!(timeline::changes))
@@ -88,19 +88,11 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(workspaces::discard))
         .routes(routes!(workspaces::compare))
         .routes(routes!(workspaces::preview_restore, workspaces::restore))
+        .merge(asking())
         .routes(routes!(imports::list))
         .routes(routes!(imports::import))
-        .routes(routes!(approvals::list))
-        .routes(routes!(approvals::audit))
-        .routes(routes!(approvals::get))
-        .routes(routes!(approvals::input))
-        .routes(routes!(approvals::decide))
-        .routes(routes!(approvals::make_rule))
         .routes(routes!(projects::list, projects::add))
         .routes(routes!(projects::pin_note))
-        .routes(routes!(policies::get, policies::put))
-        .routes(routes!(policies::add_rule))
-        .routes(routes!(policies::revoke_rule))
         .routes(routes!(agents::list))
         .routes(routes!(agents::probe))
         .routes(routes!(daemon::status))
@@ -135,6 +127,23 @@ fn people() -> OpenApiRouter<Shared> {
         .routes(routes!(logins::revoke))
         .routes(routes!(push::key))
         .routes(routes!(push::subscribe, push::unsubscribe))
+}
+
+/// What people are asked, and what they allow.
+fn asking() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::audit))
+        .routes(routes!(approvals::get))
+        .routes(routes!(approvals::input))
+        .routes(routes!(approvals::decide))
+        .routes(routes!(approvals::make_rule))
+        .routes(routes!(policies::get, policies::put))
+        .routes(routes!(policies::add_rule))
+        .routes(routes!(policies::revoke_rule))
+        .routes(routes!(tasks::answer))
+        .routes(routes!(budgets::get, budgets::put))
+        .routes(routes!(budgets::extend))
 }
 
 async fn unknown(uri: http::Uri) -> impl IntoResponse {

@@ -67,12 +67,12 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         TaskEvent::ApprovalRequested { approval: asked } => {
             EntryBody::Approval { approval: Box::new(approval(asked, task.clone(), "pending", at, View::FULL)) }
         }
-        TaskEvent::ApprovalSettled { approval, settlement } => settled(approval.uuid(), settlement),
-        TaskEvent::QuestionAsked { turn, question } => {
-            EntryBody::QuestionAsked { turn: turn.uuid(), question: task::question(question) }
-        }
-        TaskEvent::QuestionSettled { turn, question, settlement } => answered(turn.uuid(), question.uuid(), settlement),
-        TaskEvent::ApprovalsRefused { turn } => EntryBody::ApprovalsRefused { turn: turn.uuid() },
+        TaskEvent::ApprovalSettled { .. }
+        | TaskEvent::ApprovalsRefused { .. }
+        | TaskEvent::QuestionAsked { .. }
+        | TaskEvent::QuestionSettled { .. }
+        | TaskEvent::BudgetSet { .. }
+        | TaskEvent::BudgetReached { .. } => asking_body(event),
         TaskEvent::TurnRequested { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
@@ -112,6 +112,23 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::HandoffGiven { .. }
         | TaskEvent::FindingsPassed { .. }
         | TaskEvent::CheckpointTaken { .. } => lifecycle_body(event),
+    }
+}
+
+fn asking_body(event: &TaskEvent) -> EntryBody {
+    match event {
+        TaskEvent::ApprovalSettled { approval, settlement } => settled(approval.uuid(), settlement),
+        TaskEvent::ApprovalsRefused { turn } => EntryBody::ApprovalsRefused { turn: turn.uuid() },
+        TaskEvent::QuestionAsked { turn, question } => {
+            EntryBody::QuestionAsked { turn: turn.uuid(), question: task::question(question) }
+        }
+        TaskEvent::QuestionSettled { turn, question, settlement } => answered(turn.uuid(), question.uuid(), settlement),
+        TaskEvent::BudgetSet { caps, by } => EntryBody::BudgetSet { caps: super::budget::caps(caps), by: by.uuid() },
+        TaskEvent::BudgetReached { turn, cap } => {
+            EntryBody::BudgetReached { turn: turn.uuid(), cap: super::budget::word(*cap).into() }
+        }
+        // The other kinds have a function of their own.
+        _ => EntryBody::Unknown,
     }
 }
 

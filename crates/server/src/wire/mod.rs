@@ -4,6 +4,7 @@
 //! other.
 
 mod approval;
+mod budget;
 mod content;
 mod decision;
 mod diff;
@@ -15,6 +16,7 @@ mod site;
 mod task;
 
 pub(crate) use approval::{approval, approval_row};
+pub(crate) use budget::{budget, caps_of};
 pub(crate) use content::{block, text};
 pub(crate) use decision::{decision, input};
 pub(crate) use diff::{changes, turn as turn_diff};
