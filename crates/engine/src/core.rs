@@ -45,7 +45,17 @@ pub(crate) struct Core {
     pub(crate) hub: Hub,
     /// Rung when effects were committed.
     pub(crate) effects_wanted: Notify,
-    cache: Mutex<LruCache<StreamId, Known>>,
+    cache: Mutex<Cache>,
+}
+
+/// Aggregates in memory.
+///
+/// **Invariant:** what is read here is as new as what anyone can have read in the store. A commit is visible there before
+/// its caller hears of it, so between the two its streams are read from the store.
+struct Cache {
+    known: LruCache<StreamId, Known>,
+    /// How many commits are on their way for a stream. Whoever gives up on one leaves it marked: nobody knows how it ends.
+    in_flight: HashMap<StreamId, usize>,
 }
 
 /// An aggregate as last seen.
@@ -95,7 +105,7 @@ impl From<ExecuteError> for EngineError {
 
 impl Core {
     pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, hub: Hub) -> Self {
-        Self { store, clock, hub, effects_wanted: Notify::new(), cache: Mutex::new(LruCache::new(CACHED)) }
+        Self { store, clock, hub, effects_wanted: Notify::new(), cache: Mutex::default() }
     }
 
     /// Carries a request out, whole or not at all.
@@ -103,24 +113,24 @@ impl Core {
         let now = self.clock.now();
         for _ in 0..ATTEMPTS {
             let unit = self.decide_all(&request, now).await?;
-            let touched: Vec<StreamId> = unit.streams.keys().copied().collect();
+            let seen: Vec<(StreamId, u64)> = unit.seen().collect();
             let (batch, known) = unit.into_batch(&request, now);
             let has_effects = !batch.effects.is_empty();
-            match self.store.commit(batch).await {
+            let changed: Vec<StreamId> = known.keys().copied().collect();
+            self.cache().depart(&changed);
+            let committed = self.store.commit(batch).await;
+            self.cache().arrive(&changed, committed.is_ok().then_some(known), &seen);
+            match committed {
                 Ok(committed) => {
-                    self.remember(known);
                     self.hub.committed(&committed.events);
                     if has_effects {
                         self.effects_wanted.notify_one();
                     }
                     return Ok(committed.events);
                 }
-                Err(CommitError::Conflict { .. }) => self.forget(&touched),
+                Err(CommitError::Conflict { .. }) => {}
                 Err(CommitError::Duplicate(entry)) => return Err(ExecuteError::Duplicate(entry)),
-                Err(CommitError::Store(error)) => {
-                    self.forget(&touched);
-                    return Err(ExecuteError::Engine(error.into()));
-                }
+                Err(CommitError::Store(error)) => return Err(ExecuteError::Engine(error.into())),
             }
         }
         Err(ExecuteError::Engine(EngineError::Contended))
@@ -137,8 +147,8 @@ impl Core {
     }
 
     async fn known(&self, stream: StreamId) -> Result<Known, EngineError> {
-        if let Some(known) = self.cache().get(&stream) {
-            return Ok(known.clone());
+        if let Some(known) = self.cache().get(stream) {
+            return Ok(known);
         }
         let loaded = self.store.load(stream).await?;
         let (mut state, mut version) = (loaded.state, loaded.version);
@@ -177,26 +187,73 @@ impl Core {
         Ok(unit)
     }
 
-    fn remember(&self, known: HashMap<StreamId, Known>) {
-        let mut cache = self.cache();
-        for (stream, known) in known {
-            // A slower commit may come home after a faster one.
-            if cache.peek(&stream).is_none_or(|other| other.version < known.version) {
-                cache.put(stream, known);
+    fn cache(&self) -> std::sync::MutexGuard<'_, Cache> {
+        // What is in the cache is checked against the store by every commit, so a panic elsewhere cannot spoil it.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { known: LruCache::new(CACHED), in_flight: HashMap::new() }
+    }
+}
+
+impl Cache {
+    fn get(&mut self, stream: StreamId) -> Option<Known> {
+        if self.in_flight.contains_key(&stream) {
+            return None;
+        }
+        self.known.get(&stream).cloned()
+    }
+
+    /// Keeps what was read, unless something newer is known or on its way.
+    fn put(&mut self, stream: StreamId, known: Known) {
+        let newer = self.known.peek(&stream).is_none_or(|other| other.version < known.version);
+        if newer && !self.in_flight.contains_key(&stream) {
+            self.known.put(stream, known);
+        }
+    }
+
+    /// A commit of these streams begins.
+    fn depart(&mut self, streams: &[StreamId]) {
+        for stream in streams {
+            *self.in_flight.entry(*stream).or_default() += 1;
+        }
+    }
+
+    /// It has ended: with this as the newest state, or with nothing, and then what it was based on may be out of date.
+    fn arrive(&mut self, changed: &[StreamId], known: Option<HashMap<StreamId, Known>>, seen: &[(StreamId, u64)]) {
+        for stream in changed {
+            if let Entry::Occupied(mut count) = self.in_flight.entry(*stream) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
+        match known {
+            Some(known) => self.remember(known),
+            None => self.forget(seen),
+        }
+    }
+
+    /// Keeps what was committed. A slower commit may come home after a faster one.
+    fn remember(&mut self, committed: HashMap<StreamId, Known>) {
+        for (stream, known) in committed {
+            if self.known.peek(&stream).is_none_or(|other| other.version < known.version) {
+                self.known.put(stream, known);
             }
         }
     }
 
-    fn forget(&self, streams: &[StreamId]) {
-        let mut cache = self.cache();
-        for stream in streams {
-            cache.pop(stream);
+    /// Lets go of what a decision was based on that did not stand; somebody may know better by now.
+    fn forget(&mut self, seen: &[(StreamId, u64)]) {
+        for (stream, version) in seen {
+            if self.known.peek(stream).is_some_and(|known| known.version <= *version) {
+                self.known.pop(stream);
+            }
         }
-    }
-
-    fn cache(&self) -> std::sync::MutexGuard<'_, LruCache<StreamId, Known>> {
-        // What is in the cache is checked against the store by every commit, so a panic elsewhere cannot spoil it.
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -220,6 +277,11 @@ struct Working {
 }
 
 impl Unit {
+    /// Which version of each stream it looked at.
+    fn seen(&self) -> impl Iterator<Item = (StreamId, u64)> {
+        self.streams.iter().map(|(stream, working)| (*stream, working.known.version - working.events.len() as u64))
+    }
+
     /// Decides one command, takes its events in, and gives what is to be told to others.
     fn apply(
         &mut self,
@@ -300,4 +362,103 @@ fn newest(rows: Vec<Row>) -> Vec<Row> {
     kept.extend(tasks.into_values().map(Row::Task));
     kept.extend(projects.into_values().map(Row::Project));
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use throughline_model::content::BlobRef;
+    use throughline_model::ids::{ItemId, PersonId};
+    use throughline_model::person::{Identity, PersonCommand};
+    use throughline_model::time::Timestamp;
+    use throughline_model::view::{InputRow, TaskRow};
+    use throughline_store::port::{
+        Answer, Ask, BlobSweep, Committed, Due, Feed, Loaded, Lookup, PageQuery, StoreError, Swept, TaskQuery,
+    };
+    use throughline_store::{OpenOptions, SqliteStore};
+
+    use super::*;
+    use crate::clock::SystemClock;
+
+    /// A store whose commits are durable before their callers hear of it, for as long as a test likes.
+    struct Lingering {
+        store: SqliteStore,
+        durable: Notify,
+        answer: Notify,
+    }
+
+    #[async_trait]
+    impl Store for Lingering {
+        async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+            let committed = self.store.commit(batch).await;
+            self.durable.notify_one();
+            self.answer.notified().await;
+            committed
+        }
+        async fn load(&self, stream: StreamId) -> Result<Loaded, StoreError> {
+            self.store.load(stream).await
+        }
+        async fn read(&self, feed: Feed) -> Result<Vec<Recorded>, StoreError> {
+            self.store.read(feed).await
+        }
+        async fn page(&self, query: PageQuery) -> Result<Vec<Recorded>, StoreError> {
+            self.store.page(query).await
+        }
+        async fn latest_items(&self, stream: StreamId, items: &[ItemId]) -> Result<Vec<Recorded>, StoreError> {
+            self.store.latest_items(stream, items).await
+        }
+        async fn tasks(&self, query: TaskQuery) -> Result<Vec<TaskRow>, StoreError> {
+            self.store.tasks(query).await
+        }
+        async fn input(&self, lookup: Lookup) -> Result<Option<InputRow>, StoreError> {
+            self.store.input(lookup).await
+        }
+        async fn ask(&self, ask: Ask) -> Result<Answer, StoreError> {
+            self.store.ask(ask).await
+        }
+        async fn due(&self, at: Timestamp, limit: usize) -> Result<Due, StoreError> {
+            self.store.due(at, limit).await
+        }
+        async fn put_blob(&self, bytes: Vec<u8>) -> Result<BlobRef, StoreError> {
+            self.store.put_blob(bytes).await
+        }
+        async fn blob(&self, sha256: &str) -> Result<Option<Vec<u8>>, StoreError> {
+            self.store.blob(sha256).await
+        }
+        async fn sweep_blobs(&self, sweep: BlobSweep) -> Result<Swept, StoreError> {
+            self.store.sweep_blobs(sweep).await
+        }
+    }
+
+    /// Whoever performs an effect has read it in the store, and has to find the state that it follows from.
+    #[tokio::test]
+    async fn what_is_durable_is_seen_before_its_caller_hears_of_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::open(&OpenOptions::new(folder.path())).expect("a store");
+        let store = Arc::new(Lingering { store, durable: Notify::new(), answer: Notify::new() });
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let core = Arc::new(Core::new(Arc::clone(&store) as Arc<dyn Store>, clock, Hub::default()));
+        let person: PersonId = core.clock.now().mint().id();
+        let stream = StreamId::Person(person);
+        let identity = Identity::OsUser { uid: 1 };
+        let enrol = PersonCommand::Enrol { person, name: "Ada".into(), locale: "en".into(), identity };
+        let choose = PersonCommand::ChooseLocale { locale: "zh".into() };
+        let locale = async || match &*core.state(stream).await.expect("a state") {
+            State::Person(Some(person)) => Some(person.locale.clone()),
+            _ => None,
+        };
+        for (command, expected) in [(enrol, "en"), (choose, "zh")] {
+            locale().await;
+            let request = Request::of(stream, Command::Person(command));
+            let executing = tokio::spawn({
+                let core = Arc::clone(&core);
+                async move { core.execute(request).await.map(drop) }
+            });
+            store.durable.notified().await;
+            assert_eq!(locale().await.as_deref(), Some(expected), "it is in the store");
+            store.answer.notify_one();
+            executing.await.expect("it runs").expect("it is taken");
+            assert_eq!(locale().await.as_deref(), Some(expected));
+        }
+    }
 }
