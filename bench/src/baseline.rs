@@ -176,7 +176,7 @@ fn write(connection: &Connection, mut seq: u64, batch: &BareBatch) -> Result<u64
         write_row(connection, row)?;
     }
     if let Some(entry) = &batch.inbox {
-        sql("INSERT INTO inbox VALUES (?1, ?2, ?3, ?4)")?.execute(params![
+        sql("INSERT INTO inbox (key, digest, input, at) VALUES (?1, ?2, ?3, ?4)")?.execute(params![
             entry.key,
             entry.digest,
             entry.input.uuid().as_bytes(),

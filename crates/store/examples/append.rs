@@ -206,7 +206,11 @@ fn write_bare(connection: &Connection, seq: u64, row: &Bare) -> Outcome<()> {
         .execute(params![id, key, project, recency, data])?;
     let (id, decision, data) = &row.input;
     sql("INSERT INTO inputs VALUES (?1, ?2, NULL, 'received', ?3)")?.execute(params![id, decision, data])?;
-    sql("INSERT INTO inbox VALUES (?1, ?2, ?3, 0)")?.execute(params![row.inbox, "0".repeat(64), row.input.0])?;
+    sql("INSERT INTO inbox (key, digest, input, at) VALUES (?1, ?2, ?3, 0)")?.execute(params![
+        row.inbox,
+        "0".repeat(64),
+        row.input.0
+    ])?;
     if let Some(key) = &row.settled {
         sql("DELETE FROM effects WHERE key = ?1")?.execute([key])?;
     }
