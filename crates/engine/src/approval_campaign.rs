@@ -14,12 +14,12 @@ use throughline_model::approval::{
     Approval, ApprovalOption, Ask as Wish, Asked, Decision, OptionKind, Settlement, Source, Verdict,
 };
 use throughline_model::command::Command;
-use throughline_model::content::{BlobRef, ContentBlock};
+use throughline_model::content::ContentBlock;
 use throughline_model::conversation::Channel;
 use throughline_model::effect::{Effect, Process};
-use throughline_model::event::{Event, Recorded, Seq};
+use throughline_model::event::{Event, Seq};
 use throughline_model::execution::Role;
-use throughline_model::ids::{ApprovalId, ItemId, Mint, PersonId, ProjectId, TaskId};
+use throughline_model::ids::{ApprovalId, Mint, PersonId, ProjectId, TaskId};
 use throughline_model::input::{QueuedInput, Urgency};
 use throughline_model::policy::RuleDraft;
 use throughline_model::project::ProjectCommand;
@@ -28,16 +28,13 @@ use throughline_model::runtime_session::{Parking, RuntimeDescription};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, TaskCommand, TaskEvent, TaskSeed};
 use throughline_model::time::Timestamp;
-use throughline_model::view::{InputRow, TaskRow};
-use throughline_store::port::{
-    Answer, Ask, Batch, BlobSweep, CommitError, Committed, Due, Feed, Loaded, Lookup, PageQuery, Store, StoreError,
-    Swept, TaskQuery,
-};
+use throughline_store::port::{Batch, CommitError, Committed, Feed, Store, StoreError};
 use throughline_store::{OpenOptions, SqliteStore};
 
 use crate::clock::Clock;
 use crate::core::{Core, ExecuteError, Request};
 use crate::error::EngineError;
+use crate::fated_store::{Fate, FatedStore};
 use crate::hub::Hub;
 
 /// How many sequences are run where nothing else is said.
@@ -50,60 +47,24 @@ const LIVES: u8 = 0;
 const BEFORE: u8 = 1;
 const AFTER: u8 = 2;
 
-/// A store whose process can be killed at a write.
-struct Mortal {
-    store: SqliteStore,
-    fate: AtomicU8,
-}
+/// Kills the process at the next write.
+struct Mortal(AtomicU8);
 
 fn dead() -> StoreError {
     StoreError::Failed("killed".into())
 }
 
 #[async_trait]
-impl Store for Mortal {
-    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        match self.fate.swap(LIVES, Ordering::SeqCst) {
+impl Fate for Mortal {
+    async fn commit(&self, store: &SqliteStore, batch: Batch) -> Result<Committed, CommitError> {
+        match self.0.swap(LIVES, Ordering::SeqCst) {
             BEFORE => Err(dead().into()),
             AFTER => {
-                self.store.commit(batch).await?;
+                store.commit(batch).await?;
                 Err(dead().into())
             }
-            _ => self.store.commit(batch).await,
+            _ => store.commit(batch).await,
         }
-    }
-    async fn load(&self, stream: StreamId) -> Result<Loaded, StoreError> {
-        self.store.load(stream).await
-    }
-    async fn read(&self, feed: Feed) -> Result<Vec<Recorded>, StoreError> {
-        self.store.read(feed).await
-    }
-    async fn page(&self, query: PageQuery) -> Result<Vec<Recorded>, StoreError> {
-        self.store.page(query).await
-    }
-    async fn latest_items(&self, stream: StreamId, items: &[ItemId]) -> Result<Vec<Recorded>, StoreError> {
-        self.store.latest_items(stream, items).await
-    }
-    async fn tasks(&self, query: TaskQuery) -> Result<Vec<TaskRow>, StoreError> {
-        self.store.tasks(query).await
-    }
-    async fn input(&self, lookup: Lookup) -> Result<Option<InputRow>, StoreError> {
-        self.store.input(lookup).await
-    }
-    async fn ask(&self, ask: Ask) -> Result<Answer, StoreError> {
-        self.store.ask(ask).await
-    }
-    async fn due(&self, at: Timestamp, limit: usize) -> Result<Due, StoreError> {
-        self.store.due(at, limit).await
-    }
-    async fn put_blob(&self, bytes: Vec<u8>) -> Result<BlobRef, StoreError> {
-        self.store.put_blob(bytes).await
-    }
-    async fn blob(&self, sha256: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.blob(sha256).await
-    }
-    async fn sweep_blobs(&self, sweep: BlobSweep) -> Result<Swept, StoreError> {
-        self.store.sweep_blobs(sweep).await
     }
 }
 
@@ -140,7 +101,7 @@ impl Chance {
 
 /// A machine on which daemons die and begin again.
 struct Machine {
-    store: Arc<Mortal>,
+    store: Arc<FatedStore<Mortal>>,
     clock: Arc<Hand>,
     core: Core,
     mint: Mint,
@@ -152,7 +113,7 @@ struct Machine {
 impl Machine {
     async fn new(home: &std::path::Path) -> Self {
         let store = SqliteStore::open(&OpenOptions::new(home)).unwrap();
-        let store = Arc::new(Mortal { store, fate: AtomicU8::new(LIVES) });
+        let store = Arc::new(FatedStore { store, fate: Mortal(AtomicU8::new(LIVES)) });
         let clock = Arc::new(Hand { millis: AtomicI64::new(1_000_000), drawn: AtomicU64::new(1) });
         let core = Core::new(store.clone(), clock.clone(), Hub::default());
         let mut mint = Mint::new(clock.at(), 7);
@@ -167,7 +128,7 @@ impl Machine {
     /// Carries a request out although the daemon is killed at its write: whoever wanted it asks again. A `Rejected`
     /// is an answer like any other.
     async fn killed(&mut self, to: StreamId, command: Command, fate: u8) -> Result<(), Rejection> {
-        self.store.fate.store(fate, Ordering::SeqCst);
+        self.store.fate.0.store(fate, Ordering::SeqCst);
         loop {
             let outcome = self.core.execute(Request::of(to, command.clone())).await;
             match outcome {
@@ -177,13 +138,13 @@ impl Machine {
                     self.core = Core::new(self.store.clone(), self.clock.clone(), Hub::default());
                 }
                 Err(ExecuteError::Engine(EngineError::Rejected(rejection))) => {
-                    self.store.fate.store(LIVES, Ordering::SeqCst);
+                    self.store.fate.0.store(LIVES, Ordering::SeqCst);
                     return Err(rejection);
                 }
                 Err(other) => panic!("{other}"),
             }
         }
-        self.store.fate.store(LIVES, Ordering::SeqCst);
+        self.store.fate.0.store(LIVES, Ordering::SeqCst);
         Ok(())
     }
 

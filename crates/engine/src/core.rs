@@ -367,66 +367,29 @@ fn newest(rows: Vec<Row>) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use async_trait::async_trait;
-    use throughline_model::content::BlobRef;
-    use throughline_model::ids::{ItemId, PersonId};
+    use throughline_model::ids::PersonId;
     use throughline_model::person::{Identity, PersonCommand};
-    use throughline_model::time::Timestamp;
-    use throughline_model::view::{InputRow, TaskRow};
-    use throughline_store::port::{
-        Answer, Ask, BlobSweep, Committed, Due, Feed, Loaded, Lookup, PageQuery, StoreError, Swept, TaskQuery,
-    };
+    use throughline_store::port::Committed;
     use throughline_store::{OpenOptions, SqliteStore};
 
     use super::*;
     use crate::clock::SystemClock;
+    use crate::fated_store::{Fate, FatedStore};
 
-    /// A store whose commits are durable before their callers hear of it, for as long as a test likes.
+    /// Commits are durable before their callers hear of it, for as long as a test likes.
+    #[derive(Default)]
     struct Lingering {
-        store: SqliteStore,
         durable: Notify,
         answer: Notify,
     }
 
     #[async_trait]
-    impl Store for Lingering {
-        async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-            let committed = self.store.commit(batch).await;
+    impl Fate for Lingering {
+        async fn commit(&self, store: &SqliteStore, batch: Batch) -> Result<Committed, CommitError> {
+            let committed = store.commit(batch).await;
             self.durable.notify_one();
             self.answer.notified().await;
             committed
-        }
-        async fn load(&self, stream: StreamId) -> Result<Loaded, StoreError> {
-            self.store.load(stream).await
-        }
-        async fn read(&self, feed: Feed) -> Result<Vec<Recorded>, StoreError> {
-            self.store.read(feed).await
-        }
-        async fn page(&self, query: PageQuery) -> Result<Vec<Recorded>, StoreError> {
-            self.store.page(query).await
-        }
-        async fn latest_items(&self, stream: StreamId, items: &[ItemId]) -> Result<Vec<Recorded>, StoreError> {
-            self.store.latest_items(stream, items).await
-        }
-        async fn tasks(&self, query: TaskQuery) -> Result<Vec<TaskRow>, StoreError> {
-            self.store.tasks(query).await
-        }
-        async fn input(&self, lookup: Lookup) -> Result<Option<InputRow>, StoreError> {
-            self.store.input(lookup).await
-        }
-        async fn ask(&self, ask: Ask) -> Result<Answer, StoreError> {
-            self.store.ask(ask).await
-        }
-        async fn due(&self, at: Timestamp, limit: usize) -> Result<Due, StoreError> {
-            self.store.due(at, limit).await
-        }
-        async fn put_blob(&self, bytes: Vec<u8>) -> Result<BlobRef, StoreError> {
-            self.store.put_blob(bytes).await
-        }
-        async fn blob(&self, sha256: &str) -> Result<Option<Vec<u8>>, StoreError> {
-            self.store.blob(sha256).await
-        }
-        async fn sweep_blobs(&self, sweep: BlobSweep) -> Result<Swept, StoreError> {
-            self.store.sweep_blobs(sweep).await
         }
     }
 
@@ -435,7 +398,7 @@ mod tests {
     async fn what_is_durable_is_seen_before_its_caller_hears_of_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = SqliteStore::open(&OpenOptions::new(folder.path())).expect("a store");
-        let store = Arc::new(Lingering { store, durable: Notify::new(), answer: Notify::new() });
+        let store = Arc::new(FatedStore { store, fate: Lingering::default() });
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let core = Arc::new(Core::new(Arc::clone(&store) as Arc<dyn Store>, clock, Hub::default()));
         let person: PersonId = core.clock.now().mint().id();
@@ -454,9 +417,9 @@ mod tests {
                 let core = Arc::clone(&core);
                 async move { core.execute(request).await.map(drop) }
             });
-            store.durable.notified().await;
+            store.fate.durable.notified().await;
             assert_eq!(locale().await.as_deref(), Some(expected), "it is in the store");
-            store.answer.notify_one();
+            store.fate.answer.notify_one();
             executing.await.expect("it runs").expect("it is taken");
             assert_eq!(locale().await.as_deref(), Some(expected));
         }

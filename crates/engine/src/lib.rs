@@ -19,6 +19,8 @@ mod effects;
 mod engine;
 mod environment;
 mod error;
+#[cfg(test)]
+mod fated_store;
 mod gateway;
 mod home;
 mod hub;
