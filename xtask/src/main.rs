@@ -6,6 +6,8 @@
 mod bench;
 mod campaign;
 mod ci;
+mod fuzz;
+mod mutants;
 mod run;
 mod tidy;
 
@@ -30,6 +32,10 @@ enum Chore {
     Ci,
     /// Run the approval tests for as long as one has patience: a million sequences, ten thousand deaths
     Campaign(campaign::Args),
+    /// Look for texts that break what must hold of commands, of what is shown, and of rules
+    Fuzz(fuzz::Args),
+    /// Change the approval and policy code line by line, and see whether a test notices
+    Mutants(mutants::Args),
     /// Measure against bare loops, in one run; `--smoke` judges behaviour only
     Bench(bench::Args),
 }
@@ -40,6 +46,8 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(&root),
         Chore::Ci => ci::run(&root),
         Chore::Campaign(args) => campaign::run(&args, &root),
+        Chore::Fuzz(args) => fuzz::run(&args, &root),
+        Chore::Mutants(args) => mutants::run(&args, &root),
         Chore::Bench(args) => bench::run(&args, &root),
     };
     match outcome {

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{World, asked, request};
-use throughline_model::approval::{Approval, ApprovalOption, Decision, OptionKind, Settlement, Verdict, VoidKind};
+use throughline_model::approval::{Approval, ApprovalOption, Ask, Decision, OptionKind, Settlement, Verdict, VoidKind};
 use throughline_model::content::{BlobRef, Text, plain_text};
 use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
@@ -371,6 +371,11 @@ fn what_a_chat_does_not_show_cannot_be_approved_there() {
     let mut pressed = Decision { digest: Some(pending.digest()), ..world.decision(Verdict::Approve) };
     pressed.source.surface = Channel::Telegram;
     decide(&mut world, task, approval, pressed).expect("the digest came from where it was shown");
+}
+
+#[test]
+fn an_input_that_a_person_can_be_shown_is_kept_where_it_can_be_shown() {
+    assert_eq!((Ask::INPUT_MAX_BYTES, View::FULL.max_chars, View::CHAT.max_chars), (131_072, 100_000, 4_000));
 }
 
 #[test]
