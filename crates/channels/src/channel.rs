@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use throughline_model::conversation::Channel as Kind;
 use throughline_model::ids::DeliveryId;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::{Call, CallError};
 use crate::rich::Rich;
 use crate::update::{Inbox, Press, RemoteFile};
 
@@ -43,6 +45,12 @@ pub trait Channel: Send + Sync + 'static {
 
     /// Hands what comes in to the inbox until it is told to stop. Bears lost connections by itself.
     async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken);
+
+    /// Takes a call of the platform to our address, while [`Channel::listen`] goes on; gives what the platform wants to
+    /// hear. A platform that is asked, or connected to, does not call.
+    async fn called(&self, _: &Call) -> Result<Value, CallError> {
+        Err(CallError::Unexpected)
+    }
 }
 
 /// What can be done on a channel, as data: whoever writes for it asks here and nowhere else.

@@ -14,7 +14,8 @@
 //!   [`Update::key`] is the same however often the platform tells of it; the sender is what the platform vouches for,
 //!   never what a message says; a [`Place`] is a conversation, so a thread is one of its own. What means nothing to us
 //!   means nothing (`None`), and what cannot be read is passed over, so that one odd update never holds up the next.
-//!   Lost connections are the channel's own affair: it backs off and keeps the pause that the platform wants.
+//!   Lost connections are the channel's own affair: it backs off and keeps the pause that the platform wants. Where
+//!   the platform calls instead of being asked, [`Channel::called`] checks that it is the platform, then does the same.
 //! - **Out**: [`Channel::send`] renders [`rich::Rich`] so that nothing in it can become markup, and says how it ended:
 //!   [`SendError::Later`] only if the platform has not taken it (or knows the delivery again by its id),
 //!   [`SendError::Dead`] if it never will, [`SendError::Unknown`] if nobody can know. It retries nothing by itself.
@@ -25,6 +26,7 @@
 //!
 //! Then the kind of channel gets its name in the model and its settings in the CLI: CONTRIBUTING has the list.
 
+mod call;
 mod channel;
 pub mod feishu;
 pub mod http;
@@ -33,6 +35,7 @@ pub mod rich;
 pub mod telegram;
 mod update;
 
+pub use call::{Call, CallError};
 pub use channel::{
     Abilities, Button, Channel, Channels, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
 };

@@ -54,4 +54,5 @@ pub use policy::{Always, Author};
 pub use retention::{Freed, FreedKind};
 pub use say::{Brought, Explain, Explained, Idempotency, MAX_MESSAGE_BYTES, Message, Said};
 pub use sites::{Comparison, ForkWish, PastTurn, Restoration, RestorePoint, Side, TurnChoice};
+pub use throughline_channels::CallError;
 pub use workspaces::{Changes, TurnDiff};

@@ -23,6 +23,8 @@ use crate::push::Pusher;
 
 /// How many blobs may be on their way in at once: each is in memory while it is.
 const UPLOADS: usize = 4;
+/// How many calls of platforms may be on their way in at once: anybody can begin one.
+const CALLS: usize = 64;
 /// How many WebSockets may be open at once.
 const SOCKETS: usize = 1024;
 
@@ -42,24 +44,29 @@ pub(crate) struct App {
     pub(crate) version: Version,
     /// The OpenAPI document, rendered once.
     pub(crate) openapi: bytes::Bytes,
-    pub(crate) uploads: Semaphore,
-    /// Places for WebSockets: they no longer count as connections.
-    pub(crate) sockets: Arc<Semaphore>,
+    pub(crate) room: Room,
     /// Set when a client asked the daemon to stop.
     pub(crate) stop: watch::Sender<Option<Keepers>>,
     /// Cancelled when the daemon stops, for whatever reason: event streams end then.
     pub(crate) ending: CancellationToken,
 }
 
+/// How much there is room for at once.
+pub(crate) struct Room {
+    pub(crate) uploads: Semaphore,
+    pub(crate) calls: Semaphore,
+    /// WebSockets no longer count as connections.
+    pub(crate) sockets: Arc<Semaphore>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        let sockets = Arc::new(Semaphore::new(SOCKETS));
+        Self { uploads: Semaphore::new(UPLOADS), calls: Semaphore::new(CALLS), sockets }
+    }
+}
+
 impl App {
-    pub(crate) fn uploads() -> Semaphore {
-        Semaphore::new(UPLOADS)
-    }
-
-    pub(crate) fn sockets() -> Arc<Semaphore> {
-        Arc::new(Semaphore::new(SOCKETS))
-    }
-
     /// The newest place in the store.
     pub(crate) async fn head(&self) -> Result<Seq, Refusal> {
         match self.ask(Ask::Head).await? {

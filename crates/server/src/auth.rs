@@ -24,6 +24,7 @@ use crate::app::Shared;
 use crate::login::{self, LoginId, Logins};
 use crate::page;
 use crate::problem::Refusal;
+use crate::routes::hooks;
 use crate::token::Token;
 
 /// Where a connection comes from, as the listener saw it.
@@ -155,7 +156,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The middleware in front of every route. Only `/healthz`, the page itself and the way in need no person.
+/// The middleware in front of every route. Only `/healthz`, the page itself, the way in and the calls of platforms, which
+/// prove themselves by what they bring, need no person.
 pub(crate) async fn authenticate(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let Some(peer) = request.extensions().get::<Peer>().copied() else {
         return Refusal::new("unauthenticated", "the connection has no peer", "this is a bug: see the log")
@@ -168,7 +170,8 @@ pub(crate) async fn authenticate(State(app): State<Shared>, mut request: Request
         return page;
     }
     let path = request.uri().path();
-    if path == "/healthz" || (path == login::ENTRANCE && request.method() == http::Method::POST) {
+    let posted = request.method() == http::Method::POST;
+    if path == "/healthz" || (posted && (path == login::ENTRANCE || path.starts_with(hooks::PREFIX))) {
         return next.run(request).await;
     }
     let login = match app.gate.admit(peer, &request, &app.logins) {

@@ -20,6 +20,8 @@ const JSON_BYTES: usize = 256 * 1024;
 const DISCARD_BYTES: usize = 64 * 1024 * 1024;
 /// How long a body may take.
 const BODY_PATIENCE: Duration = Duration::from_secs(60);
+/// How long one may take that anybody can send.
+const STRANGERS_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How large a body may be, and what to say when it is larger.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +33,17 @@ pub(crate) struct Limit {
 
 /// Reads a body, whole.
 pub(crate) async fn whole(request: Request, limit: Limit) -> Result<Vec<u8>, Refusal> {
-    match tokio::time::timeout(BODY_PATIENCE, collect(request, limit)).await {
+    within(BODY_PATIENCE, request, limit).await
+}
+
+/// Reads a body that anybody can send, as text.
+pub(crate) async fn strangers(request: Request, limit: Limit) -> Result<String, Refusal> {
+    let bytes = within(STRANGERS_PATIENCE, request, limit).await?;
+    String::from_utf8(bytes).map_err(|error| Refusal::invalid("invalid_utf8", error.to_string()))
+}
+
+async fn within(patience: Duration, request: Request, limit: Limit) -> Result<Vec<u8>, Refusal> {
+    match tokio::time::timeout(patience, collect(request, limit)).await {
         Ok(body) => body,
         Err(_) => Err(Refusal::new("body_timeout", "the body did not come in time", "send it again")),
     }

@@ -48,7 +48,7 @@ pub use listen::ListenError;
 pub use push::PushOptions;
 pub use token::Token;
 
-use crate::app::{App, Shared};
+use crate::app::{App, Room, Shared};
 use crate::auth::Gate;
 use crate::connection::Connections;
 use crate::feed::Feed;
@@ -227,8 +227,7 @@ impl Server {
             incarnation,
             version: version(&options, bound),
             openapi: document.to_json().unwrap_or_default().into(),
-            uploads: App::uploads(),
-            sockets: App::sockets(),
+            room: Room::default(),
             stop,
             ending: ending.clone(),
         });

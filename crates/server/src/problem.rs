@@ -56,7 +56,9 @@ fn status_of(code: &str) -> StatusCode {
         "invalid_body" | "invalid_json" | "invalid_utf8" | "invalid_query" | "invalid_path" | "invalid_header"
         | "empty_message" => StatusCode::BAD_REQUEST,
         "unauthenticated" | "login_code_used" => StatusCode::UNAUTHORIZED,
-        "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" => StatusCode::FORBIDDEN,
+        "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" | "hook_not_believed" => {
+            StatusCode::FORBIDDEN
+        }
         "not_found" | "native_session_unknown" => StatusCode::NOT_FOUND,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
         "upgrade_required" => StatusCode::UPGRADE_REQUIRED,
@@ -92,7 +94,7 @@ fn status_of(code: &str) -> StatusCode {
         }
         "queue_full" => StatusCode::TOO_MANY_REQUESTS,
         "not_available" => StatusCode::NOT_IMPLEMENTED,
-        "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" => {
+        "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" | "hook_not_taken" => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         "disk_full" => StatusCode::INSUFFICIENT_STORAGE,

@@ -14,9 +14,18 @@ pub struct Answered {
     pub body: String,
 }
 
-/// Posts JSON to `http://127.0.0.1:…`.
-pub(crate) async fn post(url: &str, headers: &[(&str, &str)], body: &str) -> io::Result<Answered> {
-    let rest = url.strip_prefix("http://").ok_or_else(|| io::Error::other("only plain HTTP is spoken here"))?;
+/// Posts JSON to `http://127.0.0.1:…`; to any other address through a tunnel to loopback, if there is one.
+pub(crate) async fn post(
+    url: &str,
+    tunnel: Option<&str>,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> io::Result<Answered> {
+    let rest = match tunnel {
+        Some(_) => url.strip_prefix("https://"),
+        None => url.strip_prefix("http://"),
+    };
+    let rest = rest.ok_or_else(|| io::Error::other("only plain HTTP is spoken here, and HTTPS through a tunnel"))?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let mut request = format!(
         "POST /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -28,7 +37,7 @@ pub(crate) async fn post(url: &str, headers: &[(&str, &str)], body: &str) -> io:
     }
     request.push_str("\r\n");
     request.push_str(body);
-    let mut stream = TcpStream::connect(host).await?;
+    let mut stream = TcpStream::connect(tunnel.unwrap_or(host)).await?;
     stream.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;

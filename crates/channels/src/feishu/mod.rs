@@ -1,7 +1,8 @@
 //! Feishu and Lark: the long connection by default, so that no public address is needed; event callbacks as an option.
 //!
 //! **Invariant:** an event is acknowledged only after the inbox has taken it. One that could not be kept is answered
-//! with a failure, and the platform brings it again.
+//! with a failure, and the platform brings it again. So is one that takes longer than the platform waits; it is gone on
+//! with meanwhile, and known when it is brought again.
 
 mod api;
 mod callback;
@@ -22,6 +23,7 @@ use throughline_model::conversation::Channel as Kind;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::{Call, CallError, Ear};
 use crate::channel::{Abilities, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload};
 use crate::update::{Inbox, NotTaken, Press, RemoteFile};
 use api::{Api, ApiError};
@@ -37,6 +39,8 @@ pub const LARK: &str = "https://open.larksuite.com";
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// The largest frame of the long connection.
 const MAX_FRAME_BYTES: usize = 4 << 20;
+/// How long an event may take: the platform waits three seconds for its answer.
+const ANSWER_WITHIN: Duration = Duration::from_millis(2_500);
 
 const ABILITIES: Abilities = Abilities {
     buttons: true,
@@ -55,6 +59,7 @@ const ABILITIES: Abilities = Abilities {
 pub struct Feishu {
     api: Api,
     callback: Option<CallbackKeys>,
+    ear: Ear,
 }
 
 impl Feishu {
@@ -68,7 +73,7 @@ impl Feishu {
         app_secret: &str,
         callback: Option<CallbackKeys>,
     ) -> Result<Self, reqwest::Error> {
-        Ok(Feishu { api: Api::new(domain, app_id, app_secret)?, callback })
+        Ok(Feishu { api: Api::new(domain, app_id, app_secret)?, callback, ear: Ear::default() })
     }
 
     /// With this patience for an answer, instead of the usual one.
@@ -77,20 +82,18 @@ impl Feishu {
         Feishu { api: self.api.with_patience(patience), ..self }
     }
 
-    /// What is agreed with the platform about callbacks.
-    #[must_use]
-    pub fn callback(&self) -> Option<&CallbackKeys> {
-        self.callback.as_ref()
-    }
-
-    /// One event that the platform brought by itself, as [`CallbackKeys::read`] gives it.
+    /// One event, from whom it is the platform's. Public for who tries the parser.
     ///
     /// # Errors
-    /// If it could not be kept: the platform must hear that, and brings it again.
-    pub async fn brought(&self, event: &str, inbox: &dyn Inbox) -> Result<(), NotTaken> {
-        match event::read(event) {
-            Some(update) => inbox.take(update).await,
-            None => Ok(()),
+    /// If it could not be kept, or not in time: the platform must hear that, and brings it again.
+    pub async fn brought(&self, event: &str, inbox: &Arc<dyn Inbox>) -> Result<(), NotTaken> {
+        let Some(update) = event::read(event) else { return Ok(()) };
+        let inbox = Arc::clone(inbox);
+        let taking = tokio::spawn(async move { inbox.take(update).await });
+        match tokio::time::timeout(ANSWER_WITHIN, taking).await {
+            Ok(Ok(taken)) => taken,
+            Ok(Err(error)) => Err(NotTaken(error.to_string())),
+            Err(_) => Err(NotTaken("it takes longer than the platform waits".into())),
         }
     }
 
@@ -126,7 +129,7 @@ impl Feishu {
     }
 
     /// One long connection, until it breaks.
-    async fn connection(&self, inbox: &dyn Inbox) -> Result<(), String> {
+    async fn connection(&self, inbox: &Arc<dyn Inbox>) -> Result<(), String> {
         let endpoint = self.api.endpoint().await.map_err(|error| error.to_string())?;
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut config = tokio_tungstenite::tungstenite::protocol::WebSocketConfig::default();
@@ -216,13 +219,14 @@ impl Channel for Feishu {
 
     async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken) {
         if self.callback.is_some() {
+            let _open = self.ear.open(inbox);
             return stop.cancelled().await;
         }
         let mut pause = BACK_OFF.0;
         loop {
             let began = tokio::time::Instant::now();
             let ended = tokio::select! {
-                ended = self.connection(inbox.as_ref()) => ended,
+                ended = self.connection(&inbox) => ended,
                 () = stop.cancelled() => return,
             };
             let why = ended.err().unwrap_or_default();
@@ -235,6 +239,24 @@ impl Channel for Feishu {
                 () = tokio::time::sleep(pause) => pause = (pause * 2).min(BACK_OFF.1),
                 () = stop.cancelled() => return,
             }
+        }
+    }
+
+    async fn called(&self, call: &Call) -> Result<Value, CallError> {
+        let keys = self.callback.as_ref().ok_or(CallError::Unexpected)?;
+        let header = |name: &str| call.header(name).unwrap_or_default();
+        let signed = Signed {
+            timestamp: header("x-lark-request-timestamp"),
+            nonce: header("x-lark-request-nonce"),
+            signature: header("x-lark-signature"),
+        };
+        match keys.read(&call.body, Some(signed), call.at_secs) {
+            Ok(Called::Challenge(challenge)) => Ok(json!({ "challenge": challenge })),
+            Ok(Called::Event(event)) => {
+                self.brought(&event, &self.ear.inbox()?).await?;
+                Ok(json!({}))
+            }
+            Err(disbelief) => Err(CallError::Disbelieved(disbelief.to_string())),
         }
     }
 }

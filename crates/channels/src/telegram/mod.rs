@@ -16,10 +16,12 @@ use reqwest::multipart::{Form, Part};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use throughline_model::conversation::Channel as Kind;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::{Call, CallError, Ear};
 use crate::channel::{
     Abilities, Button, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
 };
@@ -55,6 +57,7 @@ pub struct Telegram {
     name: OnceLock<String>,
     pace: Pace,
     webhook: Option<Webhook>,
+    ear: Ear,
 }
 
 /// Where the platform may call us, instead of being asked.
@@ -67,9 +70,16 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// Whether this is the secret that was agreed; how much of it is right does not show in the time it takes.
+    /// A webhook at this address, for the bot with this token. The secret follows from the token, so that it is the
+    /// same after a restart and has to be kept nowhere; who sees it learns nothing of the token.
     #[must_use]
-    pub fn lets_in(&self, secret: &str) -> bool {
+    pub fn at(url: String, token: &str) -> Self {
+        let digest = Sha256::digest(format!("throughline webhook {token}").as_bytes());
+        Self { url, secret: digest.iter().map(|byte| format!("{byte:02x}")).collect() }
+    }
+
+    /// Whether this is the secret that was agreed; how much of it is right does not show in the time it takes.
+    fn lets_in(&self, secret: &str) -> bool {
         crate::same(secret.as_bytes(), self.secret.as_bytes())
     }
 }
@@ -112,6 +122,7 @@ impl Telegram {
             name: OnceLock::new(),
             pace: Pace::default(),
             webhook,
+            ear: Ear::default(),
         })
     }
 
@@ -121,13 +132,7 @@ impl Telegram {
         Telegram { api: self.api.with_patience(patience), ..self }
     }
 
-    /// Where the platform calls us, if it does.
-    #[must_use]
-    pub fn webhook(&self) -> Option<&Webhook> {
-        self.webhook.as_ref()
-    }
-
-    /// One update that the platform brought by itself. Whoever calls has checked the secret ([`Webhook::lets_in`]).
+    /// One update, from whom it is the platform's. Public for who tries the parser.
     ///
     /// # Errors
     /// If it could not be kept: the platform must hear that, and brings it again.
@@ -178,7 +183,8 @@ impl Telegram {
         }
         match &self.webhook {
             Some(webhook) => {
-                let order = json!({"url": webhook.url, "secret_token": webhook.secret,
+                // One at a time, so that nothing overtakes.
+                let order = json!({"url": webhook.url, "secret_token": webhook.secret, "max_connections": 1,
                     "allowed_updates": ["message", "callback_query"]});
                 self.api.tell("setWebhook", &order).await
             }
@@ -291,6 +297,7 @@ impl Channel for Telegram {
     }
 
     async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken) {
+        let _open = self.ear.open(Arc::clone(&inbox));
         let mut heard = Heard::default();
         let mut pause = BACK_OFF.0;
         loop {
@@ -319,6 +326,15 @@ impl Channel for Telegram {
                 () = stop.cancelled() => return,
             }
         }
+    }
+
+    async fn called(&self, call: &Call) -> Result<Value, CallError> {
+        let webhook = self.webhook.as_ref().ok_or(CallError::Unexpected)?;
+        if !webhook.lets_in(call.header("x-telegram-bot-api-secret-token").unwrap_or_default()) {
+            return Err(CallError::Disbelieved("the secret token is not the one that was agreed".into()));
+        }
+        self.brought(&call.body, self.ear.inbox()?.as_ref()).await?;
+        Ok(json!({}))
     }
 }
 

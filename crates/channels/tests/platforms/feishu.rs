@@ -7,7 +7,8 @@ use serde_json::json;
 use throughline_channels::feishu::{CallbackKeys, Called, Disbelief, Feishu, Signed};
 use throughline_channels::rich::{Look, Rich};
 use throughline_channels::{
-    Button, Channel as _, MessageRef, Outbound, Place, Press, RemoteFile, SendError, Setting, Upload, What,
+    Button, Call, CallError, Channel as _, Inbox, MessageRef, Outbound, Place, Press, RemoteFile, SendError, Setting,
+    Upload, What,
 };
 use throughline_model::person::Identity;
 use throughline_testkit::feishu::{APP_ID, APP_SECRET, Callback, OpenPlatform, VERIFICATION_TOKEN};
@@ -94,20 +95,14 @@ async fn a_callback_is_answered_over_http() {
     let platform = OpenPlatform::start();
     let keys = CallbackKeys { verification_token: VERIFICATION_TOKEN.into(), encrypt_key: Some("k".into()) };
     let feishu = Arc::new(Feishu::new(&platform.url(), APP_ID, APP_SECRET, Some(keys)).unwrap());
-    let inbox = Arc::new(Kept::default());
-    let into = inbox.clone();
-    let receive = async move |headers: HeaderMap, body: String| {
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let (timestamp, nonce) = (header("x-lark-request-timestamp"), header("x-lark-request-nonce"));
-        let signed = Signed { timestamp, nonce, signature: header("x-lark-signature") };
-        match feishu.callback().expect("keys").read(&body, Some(signed), 1_000) {
-            Ok(Called::Challenge(challenge)) => (StatusCode::OK, json!({ "challenge": challenge }).to_string()),
-            Ok(Called::Event(event)) => match feishu.brought(&event, into.as_ref()).await {
-                Ok(()) => (StatusCode::OK, "{}".to_owned()),
-                Err(_) => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
-            },
-            Err(_) => (StatusCode::FORBIDDEN, String::new()),
-        }
+    let called = feishu.clone();
+    let receive = async move |headers: HeaderMap, body: String| match called
+        .called(&Call { headers, body, at_secs: 1_000 })
+        .await
+    {
+        Ok(answer) => (StatusCode::OK, answer.to_string()),
+        Err(CallError::Disbelieved(_)) => (StatusCode::FORBIDDEN, String::new()),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
     };
     let router = axum::Router::new().route("/feishu", axum::routing::post(receive));
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -115,11 +110,28 @@ async fn a_callback_is_answered_over_http() {
     let answered = platform.calls_back(&url, &Callback::new(&challenge, Some("k"), 1_000));
     assert_eq!((answered.status, answered.body.as_str()), (200, r#"{"challenge":"c"}"#));
     let event = platform.payload(&platform.says("ou_1", "hello"));
-    assert_eq!(platform.calls_back(&url, &Callback::new(&event, Some("k"), 1_000)).status, 200);
+    assert_eq!(platform.calls_back(&url, &Callback::new(&event, Some("k"), 1_000)).status, 503, "nobody listens yet");
+    let listener = Listener::start(feishu);
+    platform.brings_back(&url, &Callback::new(&event, Some("k"), 1_000));
     assert_eq!(platform.calls_back(&url, &Callback::new(&event, Some("k"), 9_000)).status, 403, "a clock apart");
     assert_eq!(platform.calls_back(&url, &Callback::new(&event, Some("other"), 1_000)).status, 403);
     assert_eq!(platform.calls_back(&url, &Callback::new(&event, None, 1_000)).status, 403, "nothing in the open");
-    assert_eq!(inbox.words(1).await, ["hello"]);
+    assert_eq!(listener.inbox.words(1).await, ["hello"]);
+    assert_eq!(platform.calls("endpoint").len(), 0, "it is not connected to");
+    assert_eq!(listener.stop().await.taken().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_longer_than_the_platform_waits_is_refused_and_kept_all_the_same() {
+    let platform = OpenPlatform::start();
+    let payload = platform.payload(&platform.says("ou_1", "with a large file"));
+    let feishu = client(&platform);
+    let kept = Arc::new(Kept::default());
+    let inbox: Arc<dyn Inbox> = kept.clone();
+    let slow = kept.slow().await;
+    assert!(feishu.brought(&payload, &inbox).await.is_err());
+    drop(slow);
+    assert_eq!(kept.words(1).await, ["with a large file"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -261,10 +273,11 @@ async fn callbacks_are_believed_when_they_are_the_platforms() {
     let challenge = json!({"type": "url_verification", "token": VERIFICATION_TOKEN, "challenge": "c"}).to_string();
     let challenge = Callback::new(&challenge, Some("k"), 1_000);
     assert_eq!(keys(Some("k")).read(&challenge.body, None, 1_000), Ok(Called::Challenge("c".into())));
-    let inbox = Kept::default();
+    let kept = Arc::new(Kept::default());
+    let inbox: Arc<dyn Inbox> = kept.clone();
     let feishu = Feishu::new(&platform.url(), APP_ID, APP_SECRET, Some(keys(Some("k")))).unwrap();
     feishu.brought(&payload, &inbox).await.unwrap();
-    assert_eq!(inbox.words(1).await, ["hello"]);
-    inbox.refuses(&[true]);
+    assert_eq!(kept.words(1).await, ["hello"]);
+    kept.refuses(&[true]);
     assert!(feishu.brought(&payload, &inbox).await.is_err(), "the platform has to hear of it");
 }

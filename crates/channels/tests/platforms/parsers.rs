@@ -1,6 +1,6 @@
 //! Whatever comes in, no parser falls over, and what is taken is what it says. `THROUGHLINE_NOISE=1000000` for more.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -84,10 +84,11 @@ fn events() -> Vec<Value> {
 #[tokio::test]
 async fn feishus_events_never_panic() {
     let feishu = Feishu::new("http://localhost", "cli", "secret", None).unwrap();
-    let (mut noise, seeds, inbox) = (Noise::new(2), events(), Last::default());
+    let (mut noise, seeds, inbox) = (Noise::new(2), events(), Arc::new(Last::default()));
+    let into: Arc<dyn Inbox> = inbox.clone();
     for _ in 0..amount() {
         let body = noise.document(&seeds);
-        feishu.brought(&body, &inbox).await.unwrap();
+        feishu.brought(&body, &into).await.unwrap();
         if let Some(update) = inbox.0.lock().expect("a lock").1.take() {
             assert_eq!(update.raw, body);
             assert!(update.key.starts_with("feishu:"), "{}", update.key);

@@ -7,13 +7,13 @@ use serde_json::json;
 use throughline_channels::rich::{Look, Rich};
 use throughline_channels::telegram::{SetupError, Telegram, Webhook};
 use throughline_channels::{
-    Button, Channel as _, Inbox as _, MessageRef, Outbound, Place, Press, RemoteFile, SendError, Setting, Unit, Upload,
-    What,
+    Button, Call, CallError, Channel as _, MessageRef, Outbound, Place, Press, RemoteFile, SendError, Setting, Unit,
+    Upload, What,
 };
 use throughline_model::person::Identity;
 use throughline_testkit::telegram::{BotApi, Hook, Key};
 
-use crate::inbox::{Kept, Listener, outbound};
+use crate::inbox::{Listener, outbound};
 
 pub(crate) fn client(api: &BotApi) -> Telegram {
     Telegram::new(&api.url(), api.token(), None).expect("a client")
@@ -176,61 +176,70 @@ async fn a_press_is_acknowledged_and_typing_is_shown() {
     assert_eq!(api.calls("sendChatAction")[0]["action"], "typing");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_webhook_is_registered_and_brings_updates_with_its_secret() {
-    let api = BotApi::start();
-    let webhook = Webhook { url: "https://example.org/hook".into(), secret: "s3cret-s3cret".into() };
-    let telegram = Arc::new(Telegram::new(&api.url(), api.token(), Some(webhook)).unwrap());
-    let listener = Listener::start(telegram.clone());
-    let hook = Hook { url: "https://example.org/hook".into(), secret: Some("s3cret-s3cret".into()) };
-    assert_eq!(api.wait_for_hook(), hook);
-    listener.stop().await;
-    assert_eq!(api.calls("getUpdates").len(), 0, "it does not ask for what is brought");
-    let webhook = telegram.webhook().unwrap();
-    assert!(webhook.lets_in("s3cret-s3cret"));
-    for wrong in ["", "s3cret", "s3cret-s3creT", "s3cret-s3cret-"] {
-        assert!(!webhook.lets_in(wrong), "{wrong}");
+/// A call with this secret.
+fn call(secret: Option<&str>, body: String) -> Call {
+    let mut headers = HeaderMap::new();
+    if let Some(secret) = secret {
+        headers.insert("x-telegram-bot-api-secret-token", secret.parse().expect("a header"));
     }
-    let inbox = Kept::default();
+    Call { headers, body, at_secs: 1_000 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_is_registered_and_believed_only_with_its_secret() {
+    let api = BotApi::start();
+    let webhook = Webhook::at("https://example.org/hook".into(), api.token());
+    let secret = webhook.secret.clone();
+    assert!(!secret.contains(api.token().split_once(':').unwrap().1), "the token does not leave");
+    let telegram = Arc::new(Telegram::new(&api.url(), api.token(), Some(webhook.clone())).unwrap());
     let body = json!({"update_id": 5, "message": {"message_id": 1, "from": {"id": 42}, "text": "hi",
         "chat": {"id": 42, "type": "private"}}});
-    telegram.brought(&body.to_string(), &inbox).await.unwrap();
-    inbox.refuses(&[true]);
-    assert!(telegram.brought(&body.to_string(), &inbox).await.is_err(), "the platform has to hear of it");
-    assert_eq!(inbox.words(1).await, ["hi"]);
-    assert!(inbox.take(inbox.taken().remove(0)).await.is_ok());
+    let brings = async |secret: Option<&str>| telegram.called(&call(secret, body.to_string())).await;
+    assert!(matches!(brings(Some(&secret)).await, Err(CallError::NotTaken(_))), "nobody listens yet");
+    let listener = Listener::start(telegram.clone());
+    assert_eq!(api.wait_for_hook(), Hook { url: webhook.url, secret: Some(secret.clone()) });
+    assert_eq!(api.calls("setWebhook")[0]["max_connections"], 1, "nothing overtakes");
+    for wrong in [None, Some(""), Some(&secret[..63]), Some("s3cret"), Some(&format!("{secret}0"))] {
+        assert!(matches!(brings(wrong).await, Err(CallError::Disbelieved(_))), "{wrong:?}");
+    }
+    let mut twice = call(Some(&secret), body.to_string());
+    twice.headers.append("x-telegram-bot-api-secret-token", "x".parse().unwrap());
+    assert!(matches!(telegram.called(&twice).await, Err(CallError::Disbelieved(_))));
+    brings(Some(&secret)).await.unwrap();
+    listener.inbox.refuses(&[true]);
+    assert!(matches!(brings(Some(&secret)).await, Err(CallError::NotTaken(_))), "the platform has to hear of it");
+    assert_eq!(listener.inbox.words(1).await, ["hi"]);
+    let inbox = listener.stop().await;
+    assert_eq!((inbox.taken().len(), api.calls("getUpdates").len()), (1, 0), "it does not ask for what is brought");
+    assert!(matches!(brings(Some(&secret)).await, Err(CallError::NotTaken(_))), "nobody listens any more");
+    let polling = client(&api).called(&call(Some(&secret), body.to_string())).await;
+    assert_eq!(polling, Err(CallError::Unexpected));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_webhook_does_not_take_is_brought_again_in_order() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let api = BotApi::start();
-    let webhook = Webhook { url, secret: "s3cret".into() };
+    api.set_tunnel(&listener.local_addr().unwrap().to_string());
+    let webhook = Webhook::at("https://example.org/hook".into(), api.token());
     let telegram = Arc::new(Telegram::new(&api.url(), api.token(), Some(webhook)).unwrap());
-    let inbox = Arc::new(Kept::default());
-    inbox.refuses(&[false, true, true]);
-    let receive = {
-        let (telegram, inbox) = (telegram.clone(), inbox.clone());
-        async move |headers: HeaderMap, body: String| {
-            let secret = headers.get("x-telegram-bot-api-secret-token").and_then(|value| value.to_str().ok());
-            if !telegram.webhook().is_some_and(|webhook| webhook.lets_in(secret.unwrap_or_default())) {
-                return StatusCode::FORBIDDEN;
-            }
-            let taken = telegram.brought(&body, inbox.as_ref()).await;
-            if taken.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
-        }
-    };
+    let called = telegram.clone();
+    let receive =
+        async move |headers: HeaderMap, body: String| match called.called(&Call { headers, body, at_secs: 0 }).await {
+            Ok(_) => StatusCode::OK,
+            Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
     let router = axum::Router::new().route("/hook", axum::routing::post(receive));
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let registering = Listener::start(telegram);
+    let listening = Listener::start(telegram);
+    listening.inbox.refuses(&[false, true, true]);
     api.wait_for_hook();
     for text in ["a", "b", "c"] {
         api.says(42, text);
     }
-    assert_eq!(inbox.words(3).await, ["a", "b", "c"]);
+    assert_eq!(listening.inbox.words(3).await, ["a", "b", "c"]);
     api.wait_for_quiet();
-    registering.stop().await;
+    listening.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ mod support;
 mod bad_input;
 mod budgets;
 mod channels;
+mod channels_called;
 mod channels_killed;
 mod checkpoints;
 mod daemon;

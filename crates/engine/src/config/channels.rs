@@ -1,18 +1,20 @@
 //! Channels: `[channels.telegram]` and `[channels.feishu]` in config.toml. One that is not there is off.
 //!
-//! A secret stands in the file itself, in a variable of the daemon's environment, or in a file of its own.
+//! A secret stands in the file itself, in a variable of the daemon's environment, or in a file of its own. A platform is
+//! asked for what is new, or connected to; one that is to call us instead needs an address to call.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use throughline_channels::feishu::{self, Feishu};
+use throughline_channels::feishu::{self, CallbackKeys, Feishu};
 use throughline_channels::mask::Mask;
-use throughline_channels::telegram::{self, Telegram};
+use throughline_channels::telegram::{self, Telegram, Webhook};
 use throughline_channels::{Channel as Platform, Channels};
 use throughline_model::conversation::Channel;
 
 use super::projects::McpServerSettings;
+use super::reach::PublicUrl;
 use super::{Config, ConfigError};
 use crate::home::Home;
 
@@ -38,6 +40,8 @@ pub struct TelegramSettings {
     pub token_file: Option<PathBuf>,
     /// Where the Bot API is, for one of your own.
     pub api_url: Option<String>,
+    /// Whether the platform calls us, instead of being asked.
+    pub webhook: bool,
     /// Whether groups are heard.
     pub groups: bool,
 }
@@ -56,8 +60,28 @@ pub struct FeishuSettings {
     pub app_secret_file: Option<PathBuf>,
     /// `feishu` (if left out), `lark`, or an address.
     pub domain: Option<String>,
+    /// What calls of the platform are known by. With it the platform calls us, and is not connected to.
+    pub callback: Option<CallbackSettings>,
     /// Whether groups are heard.
     pub groups: bool,
+}
+
+/// `[channels.feishu.callback]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallbackSettings {
+    /// The app's verification token.
+    pub verification_token: Option<String>,
+    /// The variable that has it.
+    pub verification_token_env: Option<String>,
+    /// The file that has it.
+    pub verification_token_file: Option<PathBuf>,
+    /// The app's encrypt key, if it has one.
+    pub encrypt_key: Option<String>,
+    /// The variable that has it.
+    pub encrypt_key_env: Option<String>,
+    /// The file that has it.
+    pub encrypt_key_file: Option<PathBuf>,
 }
 
 /// Where a secret is.
@@ -94,12 +118,59 @@ impl TelegramSettings {
         let key = "channels.telegram.token";
         Secret { key, value: &self.token, env: &self.token_env, file: &self.token_file }.read()
     }
+
+    fn connect(&self, public: Option<&PublicUrl>) -> Result<Telegram, String> {
+        let token = self.token()?;
+        let webhook = match (self.webhook, public) {
+            (false, _) => None,
+            // A Bot API server of one's own takes any address.
+            (true, Some(url)) if url.is_secure() || self.api_url.is_some() => {
+                Some(Webhook::at(format!("{url}/hooks/telegram"), &token))
+            }
+            (true, _) => return Err("channels.telegram.webhook needs `public_url` under [web], with https://".into()),
+        };
+        let address = self.api_url.as_deref().unwrap_or(telegram::ADDRESS);
+        Telegram::new(address, &token, webhook).map_err(|error| error.to_string())
+    }
+}
+
+impl CallbackSettings {
+    fn verification_token(&self) -> Result<String, String> {
+        let key = "channels.feishu.callback.verification_token";
+        let (value, env) = (&self.verification_token, &self.verification_token_env);
+        Secret { key, value, env, file: &self.verification_token_file }.read()
+    }
+
+    fn encrypt_key(&self) -> Result<Option<String>, String> {
+        let key = "channels.feishu.callback.encrypt_key";
+        let secret = Secret { key, value: &self.encrypt_key, env: &self.encrypt_key_env, file: &self.encrypt_key_file };
+        let said = self.encrypt_key.is_some() || self.encrypt_key_env.is_some() || self.encrypt_key_file.is_some();
+        said.then(|| secret.read()).transpose()
+    }
+
+    fn keys(&self) -> Result<CallbackKeys, String> {
+        Ok(CallbackKeys { verification_token: self.verification_token()?, encrypt_key: self.encrypt_key()? })
+    }
 }
 
 impl FeishuSettings {
     fn secret(&self) -> Result<String, String> {
         let key = "channels.feishu.app_secret";
         Secret { key, value: &self.app_secret, env: &self.app_secret_env, file: &self.app_secret_file }.read()
+    }
+
+    fn connect(&self, public: Option<&PublicUrl>) -> Result<Feishu, String> {
+        if self.callback.is_some() && public.is_none() {
+            return Err("channels.feishu.callback needs `public_url` under [web]".into());
+        }
+        let keys = self.callback.as_ref().map(CallbackSettings::keys).transpose()?;
+        Feishu::new(self.domain(), &self.app_id, &self.secret()?, keys).map_err(|error| error.to_string())
+    }
+
+    fn secrets(&self) -> impl Iterator<Item = String> {
+        let keys = self.callback.as_ref().and_then(|known| known.keys().ok());
+        let keys = keys.map(|keys| [Some(keys.verification_token), keys.encrypt_key]);
+        self.secret().ok().into_iter().chain(keys.into_iter().flatten().flatten())
     }
 
     fn domain(&self) -> &str {
@@ -122,23 +193,20 @@ impl ChannelSettings {
         }
     }
 
-    fn connect(&self) -> Result<Channels, String> {
+    fn connect(&self, public: Option<&PublicUrl>) -> Result<Channels, String> {
         let mut channels: Vec<Arc<dyn Platform>> = vec![];
         if let Some(settings) = &self.telegram {
-            let address = settings.api_url.as_deref().unwrap_or(telegram::ADDRESS);
-            let bot = Telegram::new(address, &settings.token()?, None).map_err(|error| error.to_string())?;
-            channels.push(Arc::new(bot));
+            channels.push(Arc::new(settings.connect(public)?));
         }
         if let Some(settings) = &self.feishu {
-            let app = Feishu::new(settings.domain(), &settings.app_id, &settings.secret()?, None);
-            channels.push(Arc::new(app.map_err(|error| error.to_string())?));
+            channels.push(Arc::new(settings.connect(public)?));
         }
         Ok(Channels::new(channels))
     }
 
     fn secrets(&self) -> impl Iterator<Item = String> {
         let telegram = self.telegram.as_ref().and_then(|known| known.token().ok());
-        let feishu = self.feishu.as_ref().and_then(|known| known.secret().ok());
+        let feishu = self.feishu.iter().flat_map(FeishuSettings::secrets);
         telegram.into_iter().chain(feishu)
     }
 }
@@ -147,9 +215,10 @@ impl Config {
     /// The channels that are set up.
     ///
     /// # Errors
-    /// If a secret is missing or cannot be one.
+    /// If a secret is missing or cannot be one, or there is no address for a platform that is to call.
     pub fn connect(&self, home: &Home) -> Result<Channels, ConfigError> {
-        self.channels.connect().map_err(|message| ConfigError::Invalid { path: home.config_file(), message })
+        let connected = self.channels.connect(self.reach.public_url.as_ref());
+        connected.map_err(|message| ConfigError::Invalid { path: home.config_file(), message })
     }
 
     /// What must never reach a chat: the secrets of channels, and the values of variables and headers that are secret

@@ -5,6 +5,7 @@
 //! - an update has one effect: what follows from it commits together with its key, and a key that is known is done (P7);
 //! - a button decides only what was shown above it, for who may decide it, while it is open (P5).
 
+mod called;
 mod order;
 mod press;
 mod strangers;

@@ -26,7 +26,7 @@ pub(super) async fn put(
     request: Request,
 ) -> Result<(StatusCode, axum::Json<Blob>), Refusal> {
     let stopping = |_| Refusal::new("stopping", "the daemon is stopping", "try again in a moment");
-    let _turn = app.uploads.acquire().await.map_err(stopping)?;
+    let _turn = app.room.uploads.acquire().await.map_err(stopping)?;
     let bytes = extract::whole(request, BODY).await?;
     let blob = app.engine.store().put_blob(bytes).await?;
     Ok((StatusCode::CREATED, axum::Json(Blob { sha256: blob.sha256, bytes: blob.bytes })))

@@ -61,7 +61,7 @@ pub(super) async fn socket(
     let upgrade = upgrade.map_err(|rejection| {
         Refusal::new("upgrade_required", rejection.body_text(), "connect with a WebSocket, or use GET /api/v1/events")
     })?;
-    let place = Arc::clone(&app.sockets).try_acquire_owned().map_err(|_| {
+    let place = Arc::clone(&app.room.sockets).try_acquire_owned().map_err(|_| {
         Refusal::new("too_many_sockets", "too many WebSockets are open", "close some pages, and try again")
     })?;
     let wish = wish(&app, caller, query, None).await;

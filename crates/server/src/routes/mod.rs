@@ -13,6 +13,7 @@ mod events;
 mod export;
 mod gc;
 mod health;
+pub(crate) mod hooks;
 mod identities;
 mod imports;
 mod logins;
@@ -106,6 +107,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))
         .merge(people())
+        .routes(routes!(hooks::call))
         .split_for_parts();
     name_operations(&mut document);
     describe_errors(&mut document);
@@ -185,7 +187,7 @@ fn describe_errors(document: &mut utoipa::openapi::OpenApi) {
     }
 }
 
-/// Every route but `/healthz` and the way in needs the token, a login, or the Unix socket.
+/// Every route but `/healthz`, the way in and the calls of platforms needs the token, a login, or the Unix socket.
 fn describe_security(document: &mut utoipa::openapi::OpenApi) {
     let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
     document.components.get_or_insert_default().add_security_scheme("token", scheme);
@@ -194,7 +196,9 @@ fn describe_security(document: &mut utoipa::openapi::OpenApi) {
     if let Some(health) = paths.get_mut("/healthz").and_then(|item| item.get.as_mut()) {
         health.security = Some(vec![]);
     }
-    if let Some(enter) = paths.get_mut(crate::login::ENTRANCE).and_then(|item| item.post.as_mut()) {
-        enter.security = Some(vec![]);
+    for path in [crate::login::ENTRANCE, hooks::PATH] {
+        if let Some(open) = paths.get_mut(path).and_then(|item| item.post.as_mut()) {
+            open.security = Some(vec![]);
+        }
     }
 }

@@ -92,18 +92,16 @@ impl Daemon {
     }
 
     pub async fn start_with(adjust: impl FnOnce(&mut ServeOptions)) -> Daemon {
+        Self::start_with_channels(Channels::default(), adjust).await
+    }
+
+    pub async fn start_with_channels(channels: Channels, adjust: impl FnOnce(&mut ServeOptions)) -> Daemon {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(&folder.path().join("home")).unwrap();
         let lock = home.lock().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&OpenOptions::new(home.path())).unwrap());
         let config = Config::load(&home).unwrap();
-        let options = Options {
-            home: home.clone(),
-            lock,
-            config,
-            keeper_exe: "/bin/false".into(),
-            channels: Channels::default(),
-        };
+        let options = Options { home: home.clone(), lock, config, keeper_exe: "/bin/false".into(), channels };
         let engine = Engine::start(options, Arc::clone(&store)).await.unwrap();
         let mut serve = ServeOptions::new(&home);
         adjust(&mut serve);

@@ -1,11 +1,19 @@
 //! Event callbacks: how the platform calls who has a public address.
 
+use std::io;
+use std::time::Duration;
+
 use aes::cipher::block_padding::Pkcs7;
 use aes::cipher::{BlockModeEncrypt as _, KeyIvInit as _};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+
+use crate::post::{Answered, post};
+
+/// How long until a call is made again that was not taken.
+pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
 /// A call that the platform makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +42,15 @@ impl Callback {
         let body = json!({ "encrypt": sealed(payload, key) }).to_string();
         let signature = hex::encode(Sha256::digest(format!("{timestamp}{nonce}{key}{body}").as_bytes()));
         Self { timestamp, nonce, signature, body }
+    }
+
+    pub(super) async fn post_to(&self, url: &str) -> io::Result<Answered> {
+        let headers = [
+            ("x-lark-request-timestamp", self.timestamp.as_str()),
+            ("x-lark-request-nonce", &self.nonce),
+            ("x-lark-signature", &self.signature),
+        ];
+        post(url, None, &headers, &self.body).await
     }
 }
 

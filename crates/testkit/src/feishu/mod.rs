@@ -26,7 +26,7 @@ pub use state::{Call, Message};
 
 use crate::fault::Fault;
 use crate::loopback::Loopback;
-use crate::post::{Answered, post};
+use crate::post::Answered;
 use crate::watched::Watched;
 use frame::Frame;
 use state::{NOW_MS, Platform, Standing};
@@ -178,15 +178,26 @@ impl OpenPlatform {
         let (url, call) = (url.to_owned(), callback.clone());
         let (answer, answered) = std::sync::mpsc::channel();
         self.loopback.spawn(async move {
-            let headers = [
-                ("x-lark-request-timestamp", call.timestamp.as_str()),
-                ("x-lark-request-nonce", &call.nonce),
-                ("x-lark-signature", &call.signature),
-            ];
             // Whoever asked may have gone.
-            let _ = answer.send(post(&url, &headers, &call.body).await);
+            let _ = answer.send(call.post_to(&url).await);
         });
         answered.recv_timeout(crate::watched::PATIENCE).expect("an answer in time").expect("an answer")
+    }
+
+    /// Calls an address until the call is taken.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn brings_back(&self, url: &str, callback: &Callback) {
+        let (url, call) = (url.to_owned(), callback.clone());
+        let (answer, answered) = std::sync::mpsc::channel();
+        self.loopback.spawn(async move {
+            while !call.post_to(&url).await.is_ok_and(|answer| answer.status == 200) {
+                tokio::time::sleep(callback::AGAIN).await;
+            }
+            let _ = answer.send(());
+        });
+        answered.recv_timeout(crate::watched::PATIENCE).expect("it is taken in time");
     }
 
     // What goes wrong.

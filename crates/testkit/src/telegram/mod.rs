@@ -197,6 +197,11 @@ impl BotApi {
         self.platform.change(|known| known.revoked = revoked);
     }
 
+    /// Calls to the bot's address come out here, on loopback, as through a tunnel that has the certificate.
+    pub fn set_tunnel(&self, address: &str) {
+        self.platform.change(|known| known.feed.tunnel = Some(address.to_owned()));
+    }
+
     // What was seen.
 
     /// The bot's messages, as people see them now.

@@ -95,6 +95,8 @@ pub(super) struct Feed {
     pub(super) pending: Vec<Pending>,
     pub(super) last: i64,
     pub(super) hook: Option<Hook>,
+    /// The loopback address that calls to anywhere else come out at.
+    pub(super) tunnel: Option<String>,
     /// Updates below were confirmed.
     pub(super) confirmed: i64,
     /// How many questions for updates there were: only the newest is answered.

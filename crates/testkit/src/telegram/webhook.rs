@@ -14,8 +14,10 @@ pub(super) async fn deliver(platform: Arc<Watched<Platform>>) {
     loop {
         let next = platform.until(|known| known.feed.hook.clone().zip(known.feed.pending.first().cloned()));
         let (hook, update) = next.await;
+        let tunnel = platform.look().feed.tunnel.clone();
         let secret = hook.secret.unwrap_or_default();
-        let taken = post(&hook.url, &[("x-telegram-bot-api-secret-token", &secret)], &update.body).await;
+        let headers = [("x-telegram-bot-api-secret-token", secret.as_str())];
+        let taken = post(&hook.url, tunnel.as_deref(), &headers, &update.body).await;
         if taken.is_ok_and(|answer| (200..300).contains(&answer.status)) {
             platform.change(|known| known.feed.pending.retain(|pending| pending.id != update.id));
         } else {
