@@ -165,7 +165,15 @@ impl Core {
         let mut unit = Unit::default();
         let mut told: VecDeque<(StreamId, Command)> = request.commands.iter().cloned().collect();
         let mut count: u128 = 0;
+        let mut reported = vec![];
         while let Some((to, command)) = told.pop_front() {
+            if is_progress(&command) {
+                // How far work is, is written when it is sent: to say once that it goes on is enough.
+                if reported.contains(&(to, command.clone())) {
+                    continue;
+                }
+                reported.push((to, command.clone()));
+            }
             count += 1;
             if count > MAX_TOLD as u128 {
                 return Err(EngineError::Contended);
@@ -258,7 +266,11 @@ impl Cache {
 }
 
 fn is_news(command: &Command) -> bool {
-    matches!(command, Command::Conversation(ConversationCommand::Deliver { .. }))
+    is_progress(command) || matches!(command, Command::Conversation(ConversationCommand::Deliver { .. }))
+}
+
+fn is_progress(command: &Command) -> bool {
+    matches!(command, Command::Conversation(ConversationCommand::Report { .. }))
 }
 
 /// A transaction in the making.

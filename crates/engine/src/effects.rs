@@ -99,7 +99,9 @@ impl Performer {
                 Effect::ChangeWorkspace { task, change } => {
                     this.drivers.shared().change_workspace(&key, task, change).await
                 }
-                Effect::Deliver { conversation, delivery } => this.outbox.deliver(&key, conversation, delivery).await,
+                Effect::Deliver { conversation, delivery, .. } => {
+                    this.outbox.deliver(&key, conversation, delivery).await
+                }
                 Effect::ReplaceAgent { task, execution, turn } => this.replace(&key, task, execution, turn).await,
                 other => {
                     tracing::error!(effect = ?other, "nobody performs this effect");

@@ -10,7 +10,8 @@ use throughline_model::conversation::Conversation;
 use throughline_model::delivery::{Delivery, PushReason};
 use throughline_model::event::Event;
 use throughline_model::ids::{ApprovalId, DeliveryId, InputId, PersonId, TaskId, TurnId};
-use throughline_model::item::ItemBody;
+use throughline_model::item::{ItemBody, ToolCall};
+use throughline_model::outbound::Seen;
 use throughline_model::present::reply::{Subject, correctable, decided};
 use throughline_model::present::{self, Locale};
 use throughline_model::reply::{Action, Choice, Reply};
@@ -99,6 +100,9 @@ impl Writer<'_> {
         delivery: &Delivery,
     ) -> Result<Option<Letter>, EngineError> {
         let locale = locale(self.core, conversation.person).await?;
+        if matches!(delivery.push, PushReason::Progress | PushReason::Worked) {
+            return self.at_work(locale, conversation, delivery).await;
+        }
         let plain = |text: Rich| Letter { text, buttons: vec![], replaces: None };
         match (delivery.push, delivery.approval, delivery.input, delivery.turn.zip(delivery.task)) {
             (PushReason::Decided, Some(approval), ..) => {
@@ -185,7 +189,7 @@ impl Writer<'_> {
         let mark = match push {
             PushReason::Failed => "✗",
             PushReason::AsksQuestion => "❓",
-            PushReason::Completed | PushReason::NeedsApproval | PushReason::Reply | PushReason::Decided => "✓",
+            _ => "✓",
         };
         let head = self.ours(&format!("{mark} {} *{}*", known.key, known.title.replace('*', "")));
         let said = last_words(self.core, task, Some(turn)).await?;
@@ -200,6 +204,33 @@ impl Writer<'_> {
             true => text.and(Look::Plain, format!("\n{}", locale.cut_more())),
             false => text,
         })
+    }
+
+    /// How far work is, or that it is over, in the message that there is of it; none if there is nothing to add.
+    async fn at_work(
+        &self,
+        locale: Locale,
+        conversation: &Conversation,
+        delivery: &Delivery,
+    ) -> Result<Option<Letter>, EngineError> {
+        let Some((task, turn)) = delivery.task.zip(delivery.turn) else { return Ok(None) };
+        let Some(progress) = conversation.progress.get(&turn) else { return Ok(None) };
+        let replaces = match &progress.seen {
+            Seen::As(message) => Some(MessageRef(message.clone())),
+            Seen::NotYet if delivery.push == PushReason::Progress => None,
+            Seen::NotYet | Seen::Lost => return Ok(None),
+        };
+        let state = self.core.task(task).await?;
+        let Some(known) = state.task() else { return Ok(None) };
+        let words = match delivery.push {
+            PushReason::Worked => present::worked(locale, known, turn, progress.since),
+            _ if known.active_turn(turn).is_none() => None,
+            _ => {
+                let call = last_call(self.core, task, turn).await?;
+                Some(present::progress(locale, known, call.as_ref(), progress.since, self.core.clock.at()))
+            }
+        };
+        Ok(words.map(|words| Letter { text: self.ours(&words), buttons: vec![], replaces }))
     }
 
     fn replied(&self, delivery: DeliveryId, reply: &Reply) -> Letter {
@@ -294,6 +325,19 @@ pub(crate) async fn last_words(core: &Core, task: TaskId, turn: Option<TurnId>) 
         }
     }
     Ok(None)
+}
+
+/// The last call of a tool in a turn.
+async fn last_call(core: &Core, task: TaskId, turn: TurnId) -> Result<Option<ToolCall>, EngineError> {
+    let query = PageQuery { stream: StreamId::Task(task), before: None, limit: LOOK_BACK };
+    let page = core.store.page(query).await?;
+    Ok(page.into_iter().find_map(|recorded| match recorded.event {
+        Event::Task(TaskEvent::ItemRecorded { item, .. }) if item.turn == Some(turn) => match item.body {
+            ItemBody::ToolCall(call) => Some(call),
+            _ => None,
+        },
+        _ => None,
+    }))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use throughline_model::command::Command;
 use throughline_model::conversation::{Address, Conversation, ConversationCommand};
 use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
 use throughline_model::ids::{ConversationId, DeliveryId};
+use throughline_model::outbound::Seen;
 use throughline_model::stream::StreamId;
 
 use crate::core::{Core, ExecuteError, Request};
@@ -52,11 +53,13 @@ impl Outbox {
         loop {
             let state = self.core.state(StreamId::Conversation(conversation)).await?;
             let known = state.conversation();
-            let waiting = known.is_some_and(|known| known.outbound.iter().any(|queued| queued.id == delivery));
-            let Some((known, first)) = known.zip(known.and_then(|known| known.outbound.first())).filter(|_| waiting)
-            else {
+            let waiting = |known: &&Conversation| known.outbound.iter().any(|queued| queued.id == delivery);
+            let Some(known) = known.filter(waiting) else {
                 return self.core.execute(Request::settle(key)).await.map(drop);
             };
+            let now = self.core.clock.at();
+            // Should the clock have gone back, the row of this one is due again when it is.
+            let Some(first) = known.outbound.iter().find(|queued| queued.is_due(now)) else { return Ok(()) };
             match self.send(known, first).await? {
                 Tried::Settled(outcome, message) => {
                     let settle = ConversationCommand::SettleDelivery { delivery: first.id, outcome, message };
@@ -76,9 +79,10 @@ impl Outbox {
         let Some((channel, address)) = self.channels.of(conversation.channel).zip(conversation.address.as_ref()) else {
             return settled(DeliveryOutcome::Dead);
         };
-        // To change a message again to the same is the same as once.
-        let twice = !channel.abilities().knows_deliveries && delivery.push != PushReason::Decided;
-        if delivery.attempted && twice {
+        if delivery.push == PushReason::Progress && !channel.abilities().edits {
+            return settled(DeliveryOutcome::Dead);
+        }
+        if delivery.attempted && !again_is_once(channel.as_ref(), conversation, delivery) {
             tracing::warn!(delivery = %delivery.id, "a delivery may have arrived before the daemon stopped");
             return settled(DeliveryOutcome::Unknown);
         }
@@ -119,6 +123,19 @@ impl Outbox {
     }
 }
 
+/// Whether sending it again is the same as once. To change a message again is.
+fn again_is_once(channel: &dyn Channel, conversation: &Conversation, delivery: &Delivery) -> bool {
+    match delivery.push {
+        PushReason::Decided | PushReason::Worked => true,
+        // What it says may have changed meanwhile, so no platform would know it again.
+        PushReason::Progress => delivery
+            .turn
+            .and_then(|turn| conversation.progress.get(&turn))
+            .is_some_and(|progress| matches!(progress.seen, Seen::As(_))),
+        _ => channel.abilities().knows_deliveries,
+    }
+}
+
 /// A letter goes out page by page, with the buttons under the last one.
 async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, letter: Letter) -> Tried {
     let abilities = channel.abilities();
@@ -133,7 +150,7 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
             buttons: if at == last && abilities.buttons { letter.buttons.clone() } else { vec![] },
             replaces: letter.replaces.clone(),
             answers: delivery.answers.clone().map(MessageRef),
-            quiet: delivery.push == PushReason::Decided,
+            quiet: !delivery.push.rings(),
         };
         match channel.send(&message).await {
             Ok(receipt) => sent = Some(receipt.message.0),

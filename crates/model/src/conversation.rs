@@ -10,11 +10,12 @@ use crate::approval::{Decision, Source, Verdict};
 use crate::command::Command;
 use crate::content::{ContentBlock, plain_text};
 use crate::correction::Correction;
-use crate::delivery::{Delivery, DeliveryOutcome, PushReason};
+use crate::delivery::{Delivery, DeliveryOutcome};
 use crate::effect::Effect;
 use crate::execution::Role;
-use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId};
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId, TurnId};
 use crate::input::{QueuedInput, Urgency};
+use crate::outbound::{self, Progress, Stage};
 use crate::person::{Identity, PersonCommand};
 use crate::project::ProjectCommand;
 use crate::rejection::Rejection;
@@ -85,6 +86,9 @@ pub struct Conversation {
     /// The messages that ask for a decision, by what they ask about, so that they can say how it ended.
     #[serde(default)]
     pub asking: BTreeMap<ApprovalId, String>,
+    /// The messages that tell of work that goes on, by the turn that leads it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub progress: BTreeMap<TurnId, Progress>,
 }
 
 /// Where a conversation is on its platform.
@@ -101,8 +105,17 @@ impl Conversation {
     /// One in which nothing was said yet.
     #[must_use]
     pub fn new(id: ConversationId, channel: Channel, person: PersonId, project: Option<ProjectId>) -> Self {
-        let (focus, outbound, asking) = (BTreeMap::new(), vec![], BTreeMap::new());
-        Conversation { id, channel, person, project, address: None, focus, outbound, asking }
+        Conversation {
+            id,
+            channel,
+            person,
+            project,
+            address: None,
+            focus: BTreeMap::new(),
+            outbound: vec![],
+            asking: BTreeMap::new(),
+            progress: BTreeMap::new(),
+        }
     }
 }
 
@@ -191,6 +204,15 @@ pub enum ConversationCommand {
     Deliver {
         /// What.
         delivery: Delivery,
+    },
+    /// A task goes on, or its work is over.
+    Report {
+        /// Which.
+        task: TaskId,
+        /// The turn that leads it on: it has one message.
+        turn: TurnId,
+        /// Whether it still does.
+        stage: Stage,
     },
     /// It is handed to the platform now.
     AttemptDelivery {
@@ -285,6 +307,7 @@ pub(crate) fn decide(
             | ConversationCommand::Correct(_)
             | ConversationCommand::Focus { .. }
             | ConversationCommand::Deliver { .. }
+            | ConversationCommand::Report { .. }
             | ConversationCommand::AttemptDelivery { .. }
             | ConversationCommand::PostponeDelivery { .. }
             | ConversationCommand::SettleDelivery { .. } => Err(Rejection::NotFound { what: "conversation" }),
@@ -297,7 +320,9 @@ pub(crate) fn decide(
         ConversationCommand::Focus { person, task } => Ok(moved(state, person, task).into_iter().collect()),
         // Who reads the stream has it already.
         ConversationCommand::Deliver { .. } if !state.channel.pushes() => Ok(vec![]),
-        ConversationCommand::Deliver { delivery } => Ok(deliver(state, delivery)),
+        ConversationCommand::Report { .. } if !state.channel.pushes() => Ok(vec![]),
+        ConversationCommand::Deliver { delivery } => Ok(outbound::deliver(state, delivery)),
+        ConversationCommand::Report { task, turn, stage } => Ok(outbound::report(state, task, turn, stage, at)),
         ConversationCommand::AttemptDelivery { delivery } => {
             Ok(match state.outbound.iter().any(|known| known.id == delivery && !known.attempted) {
                 true => vec![ConversationEvent::DeliveryAttempted { delivery }],
@@ -317,27 +342,6 @@ pub(crate) fn decide(
             })
         }
     }
-}
-
-/// What is decided is said in the message that asked; one that was not sent yet is not worth sending any more.
-fn deliver(state: &Conversation, delivery: Delivery) -> Vec<ConversationEvent> {
-    if state.outbound.iter().any(|known| known.id == delivery.id) {
-        return vec![];
-    }
-    if delivery.push != PushReason::Decided {
-        return vec![ConversationEvent::DeliveryQueued { delivery }];
-    }
-    let asks = |known: &&Delivery| known.approval == delivery.approval;
-    let asked = delivery.approval.is_some_and(|approval| state.asking.contains_key(&approval));
-    if asked || state.outbound.iter().filter(asks).any(|known| known.attempted) {
-        return vec![ConversationEvent::DeliveryQueued { delivery }];
-    }
-    let superseded = |known: &Delivery| ConversationEvent::DeliverySettled {
-        delivery: known.id,
-        outcome: DeliveryOutcome::Superseded,
-        message: None,
-    };
-    state.outbound.iter().filter(asks).map(superseded).collect()
 }
 
 fn receive(state: &Conversation, received: Received, at: Timestamp) -> Result<Vec<ConversationEvent>, Rejection> {
@@ -373,7 +377,7 @@ fn moved(state: &Conversation, person: PersonId, task: TaskId) -> Option<Convers
     (state.focus.get(&person) != Some(&task)).then_some(ConversationEvent::FocusMoved { person, task })
 }
 
-pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent) {
+pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent, at: Timestamp) {
     match (state.as_mut(), event) {
         (_, ConversationEvent::ConversationOpened { conversation, channel, person, project, address }) => {
             let opened = Conversation::new(*conversation, *channel, *person, *project);
@@ -382,27 +386,15 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
         (Some(state), ConversationEvent::FocusMoved { person, task }) => {
             state.focus.insert(*person, *task);
         }
-        (Some(state), ConversationEvent::DeliveryQueued { delivery }) => state.outbound.push(delivery.clone()),
+        (Some(state), ConversationEvent::DeliveryQueued { delivery }) => outbound::queued(state, delivery, at),
         (Some(state), ConversationEvent::DeliveryAttempted { delivery }) => {
-            for known in state.outbound.iter_mut().filter(|known| known.id == *delivery) {
-                known.attempted = true;
-            }
+            outbound::attempted(state, *delivery, true);
         }
         (Some(state), ConversationEvent::DeliveryPostponed { delivery }) => {
-            for known in state.outbound.iter_mut().filter(|known| known.id == *delivery) {
-                known.attempted = false;
-            }
+            outbound::attempted(state, *delivery, false);
         }
-        (Some(state), ConversationEvent::DeliverySettled { delivery, message, .. }) => {
-            let Some(at) = state.outbound.iter().position(|known| known.id == *delivery) else { return };
-            let settled = state.outbound.remove(at);
-            match (settled.push, settled.approval, message) {
-                (PushReason::NeedsApproval, Some(approval), Some(message)) => {
-                    state.asking.insert(approval, message.clone());
-                }
-                (PushReason::Decided, Some(approval), _) => drop(state.asking.remove(&approval)),
-                _ => {}
-            }
+        (Some(state), ConversationEvent::DeliverySettled { delivery, outcome, message }) => {
+            outbound::settled(state, *delivery, *outcome, message.as_deref(), at);
         }
         (Some(_), ConversationEvent::InputReceived(_) | ConversationEvent::InputCorrected(_)) => {}
         (
@@ -423,7 +415,7 @@ pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timesta
         ConversationEvent::InputReceived(received) => carry_out(state, received, at),
         ConversationEvent::InputCorrected(correction) => move_input(state, correction),
         ConversationEvent::DeliveryQueued { delivery } => {
-            vec![Effect::Deliver { conversation: state.id, delivery: delivery.id }]
+            vec![Effect::Deliver { conversation: state.id, delivery: delivery.id, at: delivery.due_at }]
         }
         ConversationEvent::ConversationOpened { address: Some(Address { with: Some(identity), .. }), .. } => {
             let met = PersonCommand::Meet { conversation: state.id, identity: identity.clone() };

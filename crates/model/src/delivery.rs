@@ -36,6 +36,9 @@ pub struct Delivery {
     pub push: PushReason,
     /// The glance to send.
     pub text: String,
+    /// It leaves no sooner; at once if it does not say. What comes after it need not wait for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
     /// After this moment nobody wants it.
     pub expires_at: Timestamp,
     /// Whether it was handed to the platform. If nothing is known of that, it may have arrived.
@@ -44,6 +47,12 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// Whether it may leave at this time.
+    #[must_use]
+    pub fn is_due(&self, at: Timestamp) -> bool {
+        self.due_at.is_none_or(|due| due <= at)
+    }
+
     /// What is said to a message: what was made of it, and the choices that there are.
     #[must_use]
     pub(crate) fn answer(received: &Received, at: Timestamp) -> Self {
@@ -56,6 +65,7 @@ impl Delivery {
             answers: received.message.clone(),
             push: PushReason::Reply,
             text: received.reply.as_ref().map(|reply| reply.text.clone()).unwrap_or_default(),
+            due_at: None,
             expires_at: at.after(TTL),
             attempted: false,
         }
@@ -79,6 +89,7 @@ impl Delivery {
             answers: None,
             push: PushReason::Reply,
             text: text.into(),
+            due_at: None,
             expires_at: at.after(TTL),
             attempted: false,
         }
@@ -101,6 +112,25 @@ pub enum PushReason {
     Reply,
     /// What an agent waited for was decided: the message that asked says so. It never rings.
     Decided,
+    /// A task is at work: one message tells how far it is. It never rings.
+    Progress,
+    /// The work is over: the message that told of it says so. It never rings.
+    Worked,
+}
+
+impl PushReason {
+    /// Whether it may ring: the four reasons, and an answer to who waits for one.
+    #[must_use]
+    pub fn rings(self) -> bool {
+        match self {
+            PushReason::NeedsApproval
+            | PushReason::AsksQuestion
+            | PushReason::Completed
+            | PushReason::Failed
+            | PushReason::Reply => true,
+            PushReason::Decided | PushReason::Progress | PushReason::Worked => false,
+        }
+    }
 }
 
 /// How a delivery ended.

@@ -132,6 +132,9 @@ pub enum Effect {
         conversation: ConversationId,
         /// Which delivery of it.
         delivery: DeliveryId,
+        /// When; at once if it does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Timestamp>,
     },
     /// Give a command at a later time. A timer is a row, not a sleeping task.
     Later {
@@ -182,6 +185,7 @@ impl Effect {
     pub fn due_at(&self) -> Option<Timestamp> {
         match self {
             Effect::Later { at, .. } | Effect::ParkRuntime { at, .. } => Some(*at),
+            Effect::Deliver { at, .. } => *at,
             Effect::Tell { .. }
             | Effect::StartRuntime { .. }
             | Effect::PromptAgent { .. }
@@ -193,7 +197,6 @@ impl Effect {
             | Effect::ReplaceAgent { .. }
             | Effect::StopRuntime { .. }
             | Effect::ChangeWorkspace { .. }
-            | Effect::Deliver { .. }
             | Effect::Forget { .. } => None,
         }
     }

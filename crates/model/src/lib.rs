@@ -26,6 +26,7 @@ pub mod handoff;
 pub mod ids;
 pub mod input;
 pub mod item;
+pub mod outbound;
 pub mod person;
 pub mod plan;
 pub mod policy;
@@ -93,7 +94,7 @@ pub fn evolve(state: &mut State, event: &Event, at: Timestamp) {
         (State::Project(state), Event::Project(event)) => project::evolve(state, event),
         (State::Conversation(state), Event::Conversation(event)) => {
             let mut inner = state.take().map(|boxed| *boxed);
-            conversation::evolve(&mut inner, event);
+            conversation::evolve(&mut inner, event, at);
             *state = inner.map(Box::new);
         }
         (State::Task(state), Event::Task(event)) => task::evolve(state, event, at),

@@ -28,6 +28,7 @@ const VOCABULARY: &[&str] = &[
     "Delivery",
     "identity",
     "pairing",
+    "progress message",
     "gateway",
     "focus",
     "role",

@@ -22,6 +22,7 @@ mod import;
 mod json;
 mod kill;
 mod language;
+mod notices;
 mod questions;
 mod real;
 mod restore;

@@ -408,6 +408,10 @@ catalogue! {
         answer_here() { en: "Answer this message with your words.", zh: "请直接回复这条消息。" }
         cut_more() { en: "… /more tells the rest", zh: "……/more 查看其余" }
 
+        for_minutes(what, minutes) { en: "{what} · {minutes} min", zh: "{what} · {minutes} 分钟" }
+        worked(outcome, took) { en: "{outcome} in {took}", zh: "{outcome}，用时 {took}" }
+        steps_done(done, total) { en: "{done} of {total} steps done", zh: "完成 {done}/{total} 步" }
+
         // The terminal.
         no_tasks_yet() { en: "There are no tasks yet: tl say \"…\" starts one", zh: "还没有任务：用 tl say \"…\" 开始一个" }
         no_task_open() {

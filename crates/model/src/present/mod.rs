@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod glance;
 pub mod locale;
 pub mod moment;
+mod progress;
 pub mod reply;
 pub mod status;
 pub mod timeline;
@@ -20,6 +21,7 @@ mod words;
 pub use card::{Card, card};
 pub use glance::{glance, row_glance};
 pub use locale::Locale;
+pub use progress::{progress, worked};
 
 use crate::shown::View;
 

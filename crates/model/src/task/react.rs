@@ -13,6 +13,7 @@ use crate::ids::{
     ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, PersonId, QuestionId, RuntimeSessionId, TaskId, TurnId,
     WorkspaceId,
 };
+use crate::outbound::Stage;
 use crate::present::{self, Locale};
 use crate::project::ProjectCommand;
 use crate::question::{FormAnswer, QuestionSettlement};
@@ -35,10 +36,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionStarted { session, .. } | TaskEvent::RuntimeSessionResumed { session, .. } => {
             process_of(after, *session).map(|process| Effect::StartRuntime { process }).into_iter().collect()
         }
-        TaskEvent::TurnStarted { turn, session, .. } => process_of(after, *session)
-            .map(|process| Effect::PromptAgent { process, turn: *turn })
-            .into_iter()
-            .collect(),
+        TaskEvent::TurnStarted { turn, session, .. } => started(after, *turn, *session),
         TaskEvent::TurnStopRequested { turn, .. } => stop(after, *turn, at),
         TaskEvent::TurnEnded { turn, outcome, .. } => {
             let active = before.and_then(|before| before.active_turn(*turn));
@@ -51,7 +49,14 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::ApprovalSettled { .. }
         | TaskEvent::QuestionAsked { .. }
         | TaskEvent::QuestionSettled { .. }
-        | TaskEvent::BudgetReached { .. } => asking(before, after, event, at),
+        | TaskEvent::BudgetReached { .. } => {
+            let mut effects = asking(before, after, event, at);
+            effects.extend(working(after));
+            effects
+        }
+        TaskEvent::ItemRecorded { .. } | TaskEvent::PlanRevised { .. } | TaskEvent::TurnStalled { .. } => {
+            working(after)
+        }
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model, at),
         TaskEvent::RuntimeSessionChanged { session, change: SettingChange::ModeSetBack { to, .. } } => {
             set_mode(after, *session, to, at)
@@ -83,17 +88,19 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::InputMovedIn { .. }
         | TaskEvent::TurnHeld { .. }
         | TaskEvent::TurnCleared { .. }
-        | TaskEvent::TurnStalled { .. }
         | TaskEvent::RuntimeSessionReattached { .. }
         | TaskEvent::RuntimeSessionOpened { .. }
         | TaskEvent::RuntimeSessionChanged { .. }
-        | TaskEvent::ItemRecorded { .. }
-        | TaskEvent::PlanRevised { .. }
         | TaskEvent::WorkspaceChangePlanned { .. }
         | TaskEvent::ApprovalsRefused { .. }
         | TaskEvent::BudgetSet { .. }
         | TaskEvent::CheckpointTaken { .. } => vec![],
     }
+}
+
+fn started(task: &Task, turn: TurnId, session: RuntimeSessionId) -> Vec<Effect> {
+    let prompt = process_of(task, session).map(|process| Effect::PromptAgent { process, turn });
+    prompt.into_iter().chain(working(task)).collect()
 }
 
 /// What a person is asked, and what becomes of it.
@@ -207,6 +214,7 @@ fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&Acti
     if active.is_some_and(|active| active.stopping.is_some()) {
         effects.push(Effect::Forget { timer: overdue(turn) });
     }
+    effects.extend(progress(after, turn, Stage::Over));
     let asks = after
         .executions
         .iter()
@@ -271,6 +279,7 @@ fn push_out(
         answers: None,
         push,
         text: text.clone(),
+        due_at: None,
         expires_at: at.after(delivery::TTL),
         attempted: false,
     };
@@ -281,6 +290,22 @@ fn push_out(
             command: Box::new(Command::Conversation(ConversationCommand::Deliver { delivery: message(conversation) })),
         })
         .collect()
+}
+
+/// Something has happened in work that goes on: whoever follows it sees that, by the turn that began first.
+fn working(task: &Task) -> Vec<Effect> {
+    let running = task.executions.iter().filter_map(|execution| execution.active.as_ref());
+    let leading = running.filter(|active| active.started_at.is_some()).min_by_key(|active| active.started_at);
+    leading.map(|active| progress(task, active.id, Stage::Working)).unwrap_or_default()
+}
+
+fn progress(task: &Task, turn: TurnId, stage: Stage) -> Vec<Effect> {
+    let report = ConversationCommand::Report { task: task.id, turn, stage };
+    let tell = |conversation: &ConversationId| Effect::Tell {
+        to: StreamId::Conversation(*conversation),
+        command: Box::new(Command::Conversation(report.clone())),
+    };
+    task.conversations.iter().map(tell).collect()
 }
 
 /// Every place that asked says how it ended.

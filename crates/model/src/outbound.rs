@@ -1,0 +1,188 @@
+//! What a conversation has on its way out: news of tasks, decisions, and the one message that tells of work going on.
+//!
+//! Invariants:
+//! - work that goes on has one message in a conversation, which is changed and never sent a second time;
+//! - it is changed at most once in [`PACE`]. What waits to leave is written when it leaves, so it tells the newest of
+//!   everything that came meanwhile, and nothing that is newer has to be queued behind it;
+//! - nothing waits for it: what asks, what was decided and what came of a turn leave before it.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+use crate::conversation::{Conversation, ConversationEvent};
+use crate::delivery::{self, Delivery, DeliveryOutcome, PushReason};
+use crate::ids::{DeliveryId, Id as _, TaskId, TurnId};
+use crate::time::Timestamp;
+
+/// Between two changes of a message that tells of work, at least; work that is over sooner has none.
+pub const PACE: Duration = Duration::from_secs(3);
+/// The longer work goes on, the less often it is told of: a change for each so many parts of the time so far.
+const PARTS: u32 = 20;
+/// Nobody wants to hear later how far something was.
+const PROGRESS_TTL: Duration = Duration::from_secs(120);
+
+/// Whether work goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// It does, and something has happened.
+    Working,
+    /// It is over.
+    Over,
+}
+
+/// The message by which a conversation sees work that goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Since when there was something to tell.
+    pub since: Timestamp,
+    /// When it was last sent or changed.
+    pub changed_at: Timestamp,
+    /// Where it is.
+    pub seen: Seen,
+}
+
+/// Where a message is on its platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seen {
+    /// It was not sent yet.
+    NotYet,
+    /// The platform calls it this.
+    As(String),
+    /// It may be there, but nobody knows as what; or it cannot be. There is no second one.
+    Lost,
+}
+
+impl Progress {
+    /// When it may be changed next.
+    fn next_at(&self, at: Timestamp) -> Timestamp {
+        let so_far = Duration::from_millis(at.millis_since(self.since));
+        self.changed_at.after(PACE.max(so_far / PARTS)).max(at)
+    }
+}
+
+/// What is decided is said in the message that asked; one that was not sent yet is not worth sending any more.
+pub(crate) fn deliver(state: &Conversation, delivery: Delivery) -> Vec<ConversationEvent> {
+    if state.outbound.iter().any(|known| known.id == delivery.id) {
+        return vec![];
+    }
+    if delivery.push != PushReason::Decided {
+        return vec![ConversationEvent::DeliveryQueued { delivery }];
+    }
+    let asks = |known: &&Delivery| known.approval == delivery.approval;
+    let asked = delivery.approval.is_some_and(|approval| state.asking.contains_key(&approval));
+    if asked || state.outbound.iter().filter(asks).any(|known| known.attempted) {
+        return vec![ConversationEvent::DeliveryQueued { delivery }];
+    }
+    state.outbound.iter().filter(asks).map(superseded).collect()
+}
+
+/// Work goes on, or is over. What waits to leave tells that by itself.
+pub(crate) fn report(
+    state: &Conversation,
+    task: TaskId,
+    turn: TurnId,
+    stage: Stage,
+    at: Timestamp,
+) -> Vec<ConversationEvent> {
+    let known = state.progress.get(&turn);
+    let telling =
+        || state.outbound.iter().filter(|known| known.turn == Some(turn) && known.push == PushReason::Progress);
+    let waits = |known: &&Delivery| !known.attempted;
+    let queue = |push, due_at: Timestamp, ttl| ConversationEvent::DeliveryQueued {
+        delivery: message(state, task, turn, push, due_at, due_at.after(ttl)),
+    };
+    match (stage, known) {
+        (Stage::Working, Some(known)) if known.seen == Seen::Lost => vec![],
+        (Stage::Working, _) if telling().any(|known| waits(&known)) => vec![],
+        (Stage::Working, Some(known)) => vec![queue(PushReason::Progress, known.next_at(at), PROGRESS_TTL)],
+        (Stage::Working, None) => vec![queue(PushReason::Progress, at.after(PACE), PROGRESS_TTL)],
+        (Stage::Over, None) => vec![],
+        (Stage::Over, Some(known)) => {
+            let waiting: Vec<_> = telling().filter(waits).map(superseded).collect();
+            let unseen = known.seen == Seen::NotYet && !waiting.is_empty() && telling().all(|known| waits(&known));
+            let last =
+                (!unseen).then(|| queue(PushReason::Worked, known.changed_at.after(PACE).max(at), delivery::TTL));
+            // The last word is queued first, so that the message is not forgotten with what did not leave.
+            last.into_iter().chain(waiting).collect()
+        }
+    }
+}
+
+fn message(
+    state: &Conversation,
+    task: TaskId,
+    turn: TurnId,
+    push: PushReason,
+    due_at: Timestamp,
+    expires_at: Timestamp,
+) -> Delivery {
+    Delivery {
+        id: DeliveryId::derive(state.id.uuid(), &format!("{turn}:{push:?}:{}", due_at.millis())),
+        task: Some(task),
+        approval: None,
+        turn: Some(turn),
+        input: None,
+        answers: None,
+        push,
+        text: String::new(),
+        due_at: Some(due_at),
+        expires_at,
+        attempted: false,
+    }
+}
+
+fn superseded(known: &Delivery) -> ConversationEvent {
+    ConversationEvent::DeliverySettled { delivery: known.id, outcome: DeliveryOutcome::Superseded, message: None }
+}
+
+pub(crate) fn queued(state: &mut Conversation, delivery: &Delivery, at: Timestamp) {
+    if let (PushReason::Progress, Some(turn)) = (delivery.push, delivery.turn) {
+        let new = Progress { since: at, changed_at: at, seen: Seen::NotYet };
+        state.progress.entry(turn).or_insert(new);
+    }
+    state.outbound.push(delivery.clone());
+}
+
+pub(crate) fn attempted(state: &mut Conversation, delivery: DeliveryId, attempted: bool) {
+    for known in state.outbound.iter_mut().filter(|known| known.id == delivery) {
+        known.attempted = attempted;
+    }
+}
+
+pub(crate) fn settled(
+    state: &mut Conversation,
+    delivery: DeliveryId,
+    outcome: DeliveryOutcome,
+    message: Option<&str>,
+    at: Timestamp,
+) {
+    let Some(place) = state.outbound.iter().position(|known| known.id == delivery) else { return };
+    let settled = state.outbound.remove(place);
+    match (settled.push, settled.approval, settled.turn) {
+        (PushReason::NeedsApproval, Some(approval), _) => {
+            state.asking.extend(message.map(|message| (approval, message.to_owned())));
+        }
+        (PushReason::Decided, Some(approval), _) => drop(state.asking.remove(&approval)),
+        (PushReason::Progress, _, Some(turn)) => told(state, turn, outcome, message, at),
+        (PushReason::Worked, _, Some(turn)) => drop(state.progress.remove(&turn)),
+        _ => {}
+    }
+}
+
+/// What became of a change, or of the first message.
+fn told(state: &mut Conversation, turn: TurnId, outcome: DeliveryOutcome, message: Option<&str>, at: Timestamp) {
+    let more = state.outbound.iter().any(|known| known.turn == Some(turn));
+    let Some(progress) = state.progress.get_mut(&turn) else { return };
+    progress.changed_at = at;
+    match (outcome, message, &progress.seen) {
+        (DeliveryOutcome::Sent, Some(message), _) => progress.seen = Seen::As(message.to_owned()),
+        // It was seen before, or can still be said.
+        (_, _, Seen::As(_)) | (DeliveryOutcome::Expired, ..) => {}
+        // The work was over before there was anything to see.
+        (DeliveryOutcome::Superseded, ..) if !more => drop(state.progress.remove(&turn)),
+        (DeliveryOutcome::Superseded, ..) => {}
+        (DeliveryOutcome::Sent | DeliveryOutcome::Unknown | DeliveryOutcome::Dead, ..) => progress.seen = Seen::Lost,
+    }
+}
