@@ -367,7 +367,7 @@ pub struct SwitchTo {
     /// Another agent: a new execution takes over, with a brief.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Another model: in the live session if it offers it, else in a new one, with a brief.
+    /// Another model that the session offers; in a new session, with a brief, where the agent takes one only at its start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }

@@ -99,7 +99,7 @@ impl Engine {
         let shared = self.inner.drivers.shared();
         let unreachable = |error: &dyn std::error::Error| failure("keeper_unreachable", whole(error), "try again");
         let (writer, mut reader) = client::attach(dir, shared.fence, 0).await.map_err(|error| unreachable(&error))?;
-        let frame = outgoing::initialize(env!("CARGO_PKG_VERSION"), &agent.quirks());
+        let frame = outgoing::initialize(env!("CARGO_PKG_VERSION"), &agent.on_the_wire());
         let asked = async {
             writer.write(&frame.id, frame.bytes).await.map_err(|error| unreachable(&error))?;
             first_answer(&mut reader, id).await

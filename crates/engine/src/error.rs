@@ -168,7 +168,7 @@ impl EngineError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            EngineError::Rejected(rejection) => rejection.hint().into(),
+            EngineError::Rejected(rejection) => rejection.hint().into_owned(),
             EngineError::Store(error) => error.hint().into(),
             EngineError::Home(error) => error.hint().into(),
             EngineError::NoProject => "`tl project add PATH` makes a folder a project".into(),

@@ -1,5 +1,7 @@
 //! Rejection: a domain "no". It is a value, with a stable code and a hint, not an error.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 /// Why a command was not carried out. Nothing changed.
@@ -60,6 +62,14 @@ pub enum Rejection {
         current: u64,
         /// The one that was given.
         given: u64,
+    },
+    /// The session offers no such model, and no other way to set one.
+    #[error("the agent offers no model `{model}`")]
+    ModelUnknown {
+        /// Which.
+        model: String,
+        /// What it offers.
+        offered: Vec<String>,
     },
     /// A turn runs, and this has to wait for its end.
     #[error("a turn is running")]
@@ -128,6 +138,7 @@ impl Rejection {
             Rejection::TooManyRules => "too_many_rules",
             Rejection::PolicyChanged => "policy_changed",
             Rejection::StaleEpoch { .. } => "stale_epoch",
+            Rejection::ModelUnknown { .. } => "model_unknown",
             Rejection::TurnRunning => "turn_running",
             Rejection::WorkspaceBusy { .. } => "workspace_busy",
             Rejection::WorkspaceGone => "workspace_gone",
@@ -145,8 +156,14 @@ impl Rejection {
 
     /// What to do next.
     #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn hint(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Rejection::ModelUnknown { offered, .. } if !offered.is_empty() => {
+                return Cow::Owned(format!("it offers {}", offered.join(", ")));
+            }
+            Rejection::ModelUnknown { .. } => {
+                "its model is chosen in its own settings; `tl switch KEY --agent A` goes on with another agent"
+            }
             Rejection::NotFound { .. } => "`tl tasks --all` lists the tasks, `tl project list` the projects",
             Rejection::Exists { .. } => "use the one that is there",
             Rejection::ApprovalSettled { .. } => "`tl status` shows what waits now",
@@ -171,6 +188,6 @@ impl Rejection {
             Rejection::Empty => "say something, or attach a file",
             Rejection::Forbidden => "ask a member of the project",
             Rejection::NotAvailable { .. } => "`tl --help` lists what there is",
-        }
+        })
     }
 }

@@ -208,6 +208,9 @@ pub struct Terms {
     /// What it runs without a question even in its strictest mode, in words: `inside its sandbox`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_unasked: Option<String>,
+    /// Another model is given to another process: the agent takes one when it is started, and then no more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub model_at_start: bool,
 }
 
 impl Terms {
@@ -273,6 +276,18 @@ pub struct Choice {
     pub id: String,
     /// What a person would call it.
     pub name: String,
+}
+
+impl Choice {
+    /// The one that a person means: by its id, else by an id or name that only one of them has, whatever its case.
+    #[must_use]
+    pub fn meant<'a>(choices: &'a [Choice], said: &str) -> Option<&'a Choice> {
+        let alike = |word: &str| word.to_lowercase() == said.to_lowercase();
+        choices.iter().find(|choice| choice.id == said).or_else(|| {
+            let mut meant = choices.iter().filter(|choice| alike(&choice.id) || alike(&choice.name));
+            meant.next().filter(|_| meant.next().is_none())
+        })
+    }
 }
 
 /// Something that changed in a live session's description.

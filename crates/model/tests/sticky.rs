@@ -7,7 +7,9 @@ use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
 use throughline_model::input::Urgency;
 use throughline_model::route::Intent;
-use throughline_model::runtime_session::{ResumeCause, RuntimePhase, StartReason};
+use throughline_model::runtime_session::{
+    ResumeCause, RuntimeDescription, RuntimePhase, SettingChange, StartReason, Terms,
+};
 use throughline_model::task::{NativeFate, Report, TaskCommand, TaskEvent, TurnAnswer};
 use throughline_model::turn::{StopReason, TurnOutcome};
 
@@ -184,10 +186,56 @@ fn a_change_that_the_session_cannot_take_is_a_reason() {
     assert!(
         world.take_effects().iter().any(|effect| matches!(effect, Effect::SetModel { model, .. } if model == "large"))
     );
-    world.tell(task, switch("unheard-of")).expect("changed");
+    world.tell(task, switch("SMALL")).expect("people do not spell as machines do");
+    assert_eq!(world.primary(task).model.as_deref(), Some("small"));
+}
+
+#[test]
+fn a_model_that_the_session_does_not_offer_costs_nothing() {
+    let mut world = World::new();
+    let task = world.rested();
+    let execution = world.mint.id();
+    let switch = || TaskCommand::Switch { execution, agent: None, model: Some("unheard-of".into()) };
+    for parked in [false, true] {
+        if parked {
+            let session = world.primary(task).session.as_ref().expect("a session").id;
+            world.tell(task, TaskCommand::Park { session, cause: "idle".into() }).expect("it rests");
+        }
+        let before = world.task(task).clone();
+        let refused = world.tell(task, switch()).expect_err("nobody offers it");
+        assert_eq!((refused.code(), &*refused.hint()), ("model_unknown", "it offers small, large"));
+        assert_eq!(*world.task(task), before, "nothing changed");
+    }
+    world.follow_up(task, "go on");
+    assert_eq!(world.start_reasons(), [StartReason::FirstUse]);
+}
+
+#[test]
+fn a_model_that_is_only_taken_at_the_start_is_a_reason() {
+    let mut world = World::new();
+    let task = world.new_task("fix routing");
+    let terms = Terms { model_at_start: true, ..Terms::default() };
+    world.opened_as(task, RuntimeDescription { terms, ..RuntimeDescription::default() });
+    world.answered(task);
+    let execution = world.mint.id();
+    world.tell(task, TaskCommand::Switch { execution, agent: None, model: Some("any".into()) }).expect("changed");
     world.follow_up(task, "go on");
     assert_eq!(world.start_reasons(), [StartReason::FirstUse, StartReason::Changed]);
     assert!(world.primary(task).handoff.is_some(), "whoever has not seen the work gets a brief");
+    assert_eq!(world.primary(task).model.as_deref(), Some("any"));
+}
+
+#[test]
+fn a_refused_model_is_not_asked_for_again() {
+    let mut world = World::new();
+    let task = world.rested();
+    let execution = world.mint.id();
+    world.tell(task, TaskCommand::Switch { execution, agent: None, model: Some("large".into()) }).expect("offered");
+    world.report(task, Report::Changed(SettingChange::Model { model: "large".into() })).expect("current");
+    world.tell(task, TaskCommand::Switch { execution, agent: None, model: Some("small".into()) }).expect("offered");
+    let refused = SettingChange::ModelRefused { model: "small".into(), cause: "sold out".into() };
+    world.report(task, Report::Changed(refused)).expect("current");
+    assert_eq!(world.primary(task).model.as_deref(), Some("large"), "what it goes on with");
 }
 
 #[test]

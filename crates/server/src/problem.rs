@@ -88,8 +88,8 @@ fn status_of(code: &str) -> StatusCode {
         "digest_mismatch" | "not_shown" => StatusCode::PRECONDITION_FAILED,
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "project_unknown" | "agent_unknown" | "channel_unknown" | "blob_unknown" | "bad_locale" | "bad_path"
-        | "bad_project_name" | "no_such_option" | "bad_answer" | "no_rule" | "too_many_rules" => {
+        "project_unknown" | "agent_unknown" | "model_unknown" | "channel_unknown" | "blob_unknown" | "bad_locale"
+        | "bad_path" | "bad_project_name" | "no_such_option" | "bad_answer" | "no_rule" | "too_many_rules" => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
         "queue_full" => StatusCode::TOO_MANY_REQUESTS,
@@ -155,6 +155,7 @@ mod tests {
             Rejection::NotShown,
             Rejection::NoSuchOption,
             Rejection::StaleEpoch { current: 2, given: 1 },
+            Rejection::ModelUnknown { model: "x".into(), offered: vec![] },
             Rejection::TurnRunning,
             Rejection::WorkspaceBusy { holder: "shop-1".into() },
             Rejection::WorkspaceGone,

@@ -9,8 +9,8 @@ use crate::task_change;
 
 /// Go on with another agent or model
 ///
-/// Another agent takes over with a brief of what was done. Another model is set in the live session if it offers it;
-/// otherwise the next message starts a new one, with a brief.
+/// Another agent takes over with a brief of what was done. Another model is set in the session if it offers it, and
+/// refused if it does not. An agent that takes a model only when it is started goes on in a new session, with a brief.
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("to").required(true).multiple(true).args(["agent", "model"])))]
 pub(crate) struct Args {

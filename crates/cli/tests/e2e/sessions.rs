@@ -50,6 +50,9 @@ fn another_model_stays_in_the_session_and_another_agent_takes_over_with_a_brief(
     let said = world.ok(&["say", "model"]);
     assert!(said.stdout.contains("demo-large"), "{said}");
     assert_eq!(world.task("shop-1")["executions"][0]["runtime_session"]["epoch"], 1, "no new session for that");
+    let refused = world.fails(&["switch", "shop-1", "--model", "demo-huge"], 1, "model_unknown");
+    assert!(refused.stderr.contains("demo-small, demo-large"), "{refused}");
+    assert_eq!(world.task("shop-1")["executions"][0]["runtime_session"]["phase"], "live", "nor for that");
     world.ok(&["switch", "shop-1", "--agent", "second"]);
     let said = world.ok(&["say", "recall"]);
     assert!(said.stdout.contains("handoff.md"), "whoever has not seen the work gets a brief: {said}");

@@ -16,10 +16,8 @@ pub struct AgentProfile {
     pub command: Vec<String>,
     /// What else people call it.
     pub aliases: Vec<String>,
-    /// Variables of the person's environment that pass to it, besides the common ones.
-    pub env: Vec<String>,
-    /// Variables that it always gets.
-    pub set: BTreeMap<String, String>,
+    /// What its environment has besides the common variables.
+    pub variables: AgentVariables,
     /// How to get it.
     pub install: String,
     /// Its own login, for a person at a terminal; empty if it has none.
@@ -27,14 +25,41 @@ pub struct AgentProfile {
     /// Whether it takes a session up again safely. If not, its process stays when it has nothing to do, and a session
     /// whose process died is rebuilt from a brief.
     pub resumes: bool,
-    /// Messages with which it ends a failed turn as if it had worked.
-    pub failed_messages: Vec<FailedMessage>,
+    /// What has to be known of it besides.
+    pub quirks: AgentQuirks,
     /// Words that it takes as a command where a message begins with one.
     pub words: Vec<String>,
     /// How it works in a role that only reads.
     pub read_only: ReadOnly,
     /// Whether it asks before it does things.
     pub asking: AskingProfile,
+}
+
+/// What an agent's environment has besides the common variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentVariables {
+    /// Those of the person's environment that pass to it.
+    pub pass: Vec<String>,
+    /// Those that it always gets.
+    pub set: BTreeMap<String, String>,
+}
+
+/// What has to be known of an agent that does not do as others do.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentQuirks {
+    /// The variable that names its model, if it takes a model only when it is started.
+    pub model_env: Option<String>,
+    /// Whether its model sees the documents that come along with a prompt. If not, they go as text.
+    pub shows_documents: bool,
+    /// Messages with which it ends a failed turn as if it had worked.
+    pub failed_messages: Vec<FailedMessage>,
+}
+
+impl Default for AgentQuirks {
+    fn default() -> Self {
+        Self { model_env: None, shows_documents: true, failed_messages: vec![] }
+    }
 }
 
 /// How an agent works in a role that only reads.
@@ -69,8 +94,8 @@ impl AgentProfile {
     }
 
     /// How it departs from the protocol's plain reading.
-    pub(crate) fn quirks(&self) -> Quirks {
-        Quirks { failed_messages: self.failed_messages.clone(), ..Quirks::default() }
+    pub(crate) fn on_the_wire(&self) -> Quirks {
+        Quirks { failed_messages: self.quirks.failed_messages.clone(), ..Quirks::default() }
     }
 }
 
@@ -91,7 +116,7 @@ pub(super) struct Profile {
     #[serde(default = "yes")]
     resumes: bool,
     #[serde(default)]
-    failed_messages: Vec<FailedMessage>,
+    quirks: AgentQuirks,
     #[serde(default)]
     words: Vec<String>,
     #[serde(default)]
@@ -112,7 +137,7 @@ pub(super) fn profiles(own: BTreeMap<String, Profile>) -> Result<Vec<AgentProfil
         toml::from_str(SHIPPED).map_err(|error| format!("the shipped agents: {error}"))?;
     profiles.extend(own);
     let concrete = |(name, profile): (String, Profile)| {
-        let Profile { command, aliases, env, set, install, login, resumes, failed_messages, .. } = profile;
+        let Profile { command, aliases, install, login, resumes, quirks, .. } = profile;
         if command.is_empty() {
             return Err(format!("agent `{name}` has an empty command"));
         }
@@ -121,17 +146,17 @@ pub(super) fn profiles(own: BTreeMap<String, Profile>) -> Result<Vec<AgentProfil
             skips_asking: profile.skips_asking,
             runs_unasked: profile.runs_unasked,
         };
+        let variables = AgentVariables { pass: profile.env, set: profile.set };
         let (words, read_only) = (profile.words, profile.read_only);
         Ok(AgentProfile {
             name,
             command,
             aliases,
-            env,
-            set,
+            variables,
             install,
             login,
             resumes,
-            failed_messages,
+            quirks,
             words,
             read_only,
             asking,

@@ -244,7 +244,7 @@ impl Config {
     /// # Errors
     /// If an env file cannot be read.
     pub fn variables(&self, agent: &AgentProfile) -> Result<BTreeMap<String, String>, ConfigError> {
-        let mut variables = agent.set.clone();
+        let mut variables = agent.variables.set.clone();
         for path in &self.env_files {
             let text = std::fs::read_to_string(path)
                 .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;

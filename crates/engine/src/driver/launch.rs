@@ -104,14 +104,14 @@ impl Shared {
             .of(cwd)
             .await
             .into_iter()
-            .filter(|(name, _)| environment::passes(name, &agent.env))
+            .filter(|(name, _)| environment::passes(name, &agent.variables.pass))
             .collect();
         let path = env.get("PATH").map(String::as_str).unwrap_or_default();
         env.insert("PATH".into(), joined_path(path));
-        if agent.env.iter().any(|name| name == "THROUGHLINE_HOME") {
+        if agent.variables.pass.iter().any(|name| name == "THROUGHLINE_HOME") {
             env.insert("THROUGHLINE_HOME".into(), self.home.path().display().to_string());
         }
-        env.extend(agent.set.clone());
+        env.extend(agent.variables.set.clone());
         for file in &self.config.env_files {
             env.extend(variables_of(file));
         }

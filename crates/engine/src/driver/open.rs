@@ -12,7 +12,7 @@ use throughline_acp::outgoing::{self, ConfigValue, McpServer, OutgoingFrame, Sur
 use throughline_acp::request_id::{Opening, RequestId};
 use throughline_model::effect::Process;
 use throughline_model::runtime_session::{
-    AgentDescription, Capabilities, Failure, RuntimeDescription, SettingChange, Terms,
+    AgentDescription, Capabilities, Choice, Failure, RuntimeDescription, SettingChange, Terms,
 };
 use throughline_model::task::{NativeFate, Report};
 
@@ -146,9 +146,18 @@ impl Driver {
         let free = link.opening.role.writes() && terms.may_skip;
         let strict = terms.strict.as_ref().filter(offers_strict).filter(|_| !free);
         let mode = strict.filter(|strict| settings.mode.as_ref() != Some(strict)).cloned().map(Wish::Mode);
-        let model = model.filter(|model| settings.model.as_ref() != Some(model)).map(Wish::Model);
+        let mut settings = settings;
+        let (model, refused_model) = match model {
+            // Its process was started with it.
+            Some(model) if terms.model_at_start && settings.models.is_empty() => {
+                settings.model = Some(model);
+                (None, None)
+            }
+            Some(model) => wish_for(model, &settings),
+            None => (None, None),
+        };
         let wishes = mode.into_iter().chain(model).collect();
-        link.opening.settling = Some(Settling { native, settings, wishes, refused_model: None });
+        link.opening.settling = Some(Settling { native, settings, wishes, refused_model });
         self.settle_next().await;
     }
 
@@ -262,6 +271,20 @@ impl Driver {
     }
 }
 
+/// What to tell an agent about the model that was asked for, or why it is not told: some say yes to any name.
+fn wish_for(model: String, settings: &SessionSettings) -> (Option<Wish>, Option<SettingChange>) {
+    match Choice::meant(&settings.models, &model) {
+        Some(known) if settings.model.as_ref() == Some(&known.id) => (None, None),
+        Some(known) => (Some(Wish::Model(known.id.clone())), None),
+        None if settings.models.is_empty() => (Some(Wish::Model(model)), None),
+        None => {
+            let offered: Vec<&str> = settings.models.iter().map(|known| known.id.as_str()).collect();
+            let cause = format!("it offers {}", offered.join(", "));
+            (None, Some(SettingChange::ModelRefused { model, cause }))
+        }
+    }
+}
+
 /// In a role that only reads, the agent's own read-only mode is the strict one.
 fn terms(
     profile: Option<&AgentProfile>,
@@ -277,6 +300,7 @@ fn terms(
         skipping: skips_asking,
         may_skip: project.unasked_modes,
         runs_unasked,
+        model_at_start: profile.is_some_and(|profile| profile.quirks.model_env.is_some()),
         ..Terms::default()
     }
 }

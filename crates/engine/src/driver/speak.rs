@@ -60,18 +60,22 @@ impl Driver {
         let Some((prompt, session)) = running else { return Ok(None) };
         let Some(native) = native_of(session, process) else { return Ok(None) };
         let offers = &session.description.capabilities;
+        let shows = execution
+            .and_then(|known| self.shared.config.agent(&known.agent))
+            .is_none_or(|agent| agent.quirks.shows_documents);
+        let as_document = offers.embedded_context && shows;
         let mut blocks = vec![];
         if let Some(role) = prompt.role {
             let preamble = self.shared.config.briefing.roles.of(role).preamble.trim();
-            let told = (!preamble.is_empty()).then(|| document("role.md", preamble.to_owned(), offers));
+            let told = (!preamble.is_empty()).then(|| document("role.md", preamble.to_owned(), as_document));
             blocks.extend(told);
         }
         if let Some(handoff) = prompt.handoff {
-            blocks.push(document("handoff.md", self.shared.brief(process, turn, handoff).await?, offers));
+            blocks.push(document("handoff.md", self.shared.brief(process, turn, handoff).await?, as_document));
         }
         if !prompt.findings.is_empty() {
             let findings = self.shared.findings(process.task, prompt.findings).await?;
-            blocks.push(document("findings.md", findings, offers));
+            blocks.push(document("findings.md", findings, as_document));
         }
         for block in &prompt.input.content {
             blocks.push(self.block(block, offers).await?);
@@ -193,9 +197,9 @@ fn native_of(session: &RuntimeSession, process: Process) -> Option<String> {
     session.native.clone().filter(|_| current)
 }
 
-/// What comes along goes as a document where the agent takes one: it is material, not words of the person.
-fn document(name: &str, text: String, offers: &Capabilities) -> PromptBlock {
-    match offers.embedded_context {
+/// What comes along goes as a document where the agent shows one to its model: it is material, not words of the person.
+fn document(name: &str, text: String, as_document: bool) -> PromptBlock {
+    match as_document {
         true => resource(name, "text/markdown", ResourceContents::Text(text)),
         false => PromptBlock::Text(text),
     }

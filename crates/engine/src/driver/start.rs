@@ -41,6 +41,8 @@ const MEMORY_EVENTS: usize = 2_000;
 struct Carried {
     agent: String,
     role: InRole,
+    /// The model that was asked for.
+    model: Option<String>,
     root: String,
     session: RuntimeSession,
     /// The native session of another task that it is to be forked from.
@@ -91,7 +93,8 @@ impl Driver {
             let running =
                 execution.active.as_ref().filter(|active| active.stage == TurnStage::Running).map(|active| active.id);
             let role = InRole { role: execution.role, project: task.project };
-            Some(Carried { agent: execution.agent.clone(), role, root: task.site.root.clone(), session, fork, running })
+            let (agent, model) = (execution.agent.clone(), execution.model.clone());
+            Some(Carried { agent, role, model, root: task.site.root.clone(), session, fork, running })
         };
         Ok(state.task().and_then(carried))
     }
@@ -106,7 +109,12 @@ impl Driver {
             });
         };
         let about = self.shared.about(carried.role.project).await;
-        let spec = self.shared.launch_spec(agent, Path::new(&carried.root), &about, Some(carried.role)).await;
+        let mut spec = self.shared.launch_spec(agent, Path::new(&carried.root), &about, Some(carried.role)).await;
+        if let (Some(variable), Some(model)) = (&agent.quirks.model_env, &carried.model) {
+            // What was chosen for this work goes before what the settings say of all.
+            spec.env.retain(|(name, _)| name != variable);
+            spec.env.push((variable.clone(), model.clone()));
+        }
         match client::launch(&self.shared.keeper_exe, dir, &spec).await {
             Ok(()) | Err(LaunchError::AlreadyRunning) => Ok(()),
             Err(error) => {
@@ -387,7 +395,7 @@ impl Shared {
 
     /// How an agent departs from the protocol's plain reading.
     fn quirks(&self, agent: &str) -> Quirks {
-        self.config.agent(agent).map_or_else(Quirks::default, AgentProfile::quirks)
+        self.config.agent(agent).map_or_else(Quirks::default, AgentProfile::on_the_wire)
     }
 
     /// The items of a turn as last recorded, for an assembler that begins in its middle.

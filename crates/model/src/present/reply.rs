@@ -148,6 +148,7 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         Rejection::QueueFull { waiting } => locale.queue_full(waiting),
         Rejection::Empty => locale.nothing_said(),
         Rejection::Forbidden => locale.not_allowed(),
+        other @ Rejection::ModelUnknown { .. } => format!("{other}: {}", other.hint()),
         other @ (Rejection::NoTurn { .. }
         | Rejection::NoFindings
         | Rejection::NotFound { .. }

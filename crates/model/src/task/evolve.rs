@@ -11,7 +11,9 @@ use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
 use crate::plan::Plan;
 use crate::question::Question;
-use crate::runtime_session::{Parking, ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, StartReason};
+use crate::runtime_session::{
+    Parking, ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, SettingChange, StartReason,
+};
 use crate::site::{Site, WorkspaceChange};
 use crate::time::Timestamp;
 use crate::turn::{ActiveTurn, AskedSoFar, EndedTurn, TurnOutcome, TurnStage};
@@ -293,7 +295,11 @@ fn apply_session(task: &mut Task, event: &TaskEvent, at: Timestamp) {
             }
         }
         TaskEvent::RuntimeSessionChanged { session, change } => {
-            with_session(task, *session, |known, _| known.description.apply(change))
+            with_session(task, *session, |known, _| known.description.apply(change));
+            if let (SettingChange::ModelRefused { .. }, Some(execution)) = (change, task.execution_of_mut(*session)) {
+                // What it goes on with is what it is to have after a load too.
+                execution.model = execution.session.as_ref().and_then(|session| session.description.model.clone());
+            }
         }
         TaskEvent::RuntimeSessionParked { session, next, .. } => {
             with_session(task, *session, |known, start| {

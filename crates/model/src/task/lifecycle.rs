@@ -8,7 +8,7 @@ use crate::handoff::Handoff;
 use crate::ids::{ConversationId, ExecutionId, PersonId, TaskId, TurnId};
 use crate::input::Urgency;
 use crate::rejection::Rejection;
-use crate::runtime_session::{RuntimePhase, StartReason};
+use crate::runtime_session::{Choice, RuntimeDescription, RuntimePhase, StartReason};
 
 /// The most notes that a task keeps.
 pub const MAX_NOTES: usize = 50;
@@ -84,7 +84,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Another agent takes over as a new execution; another model stays in the session if the session can take it.
+    /// Another agent takes over as a new execution. Another model stays in the session, is given to a new one where the
+    /// agent takes it at its start, or is refused.
     pub(super) fn switch(
         &mut self,
         execution: ExecutionId,
@@ -95,7 +96,13 @@ impl Draft {
         if primary.active.is_some() {
             return Err(Rejection::TurnRunning);
         }
-        let target = match agent.filter(|agent| *agent != primary.agent) {
+        let agent = agent.filter(|agent| *agent != primary.agent);
+        let model = match model {
+            Some(model) if agent.is_none() => Some(fitting(&primary, model)?),
+            // Nobody has heard the other one yet: what it offers shows when it opens its session.
+            model => model.map(Fit::InPlace),
+        };
+        let target = match agent {
             Some(agent) => {
                 self.end_session(primary.id, StartReason::Changed);
                 self.emit(TaskEvent::ExecutionEnded { execution: primary.id, end: ExecutionEnd::Superseded });
@@ -109,13 +116,14 @@ impl Draft {
             None => primary.id,
         };
         if let Some(model) = model {
-            let session = primary.session.as_ref().filter(|_| target == primary.id);
-            let takes_it =
-                session.is_none_or(|session| session.description.models.iter().any(|known| known.id == model));
-            if !takes_it {
-                self.end_session(target, StartReason::Changed);
-                self.prepare_handoff(target);
-            }
+            let model = match model {
+                Fit::InPlace(model) => model,
+                Fit::AtStart(model) => {
+                    self.end_session(target, StartReason::Changed);
+                    self.prepare_handoff(target);
+                    model
+                }
+            };
             self.emit(TaskEvent::ModelChosen { execution: target, model });
         }
         // What had to wait for an agent that could not run goes on with this one.
@@ -200,6 +208,31 @@ impl Draft {
                 next: crate::runtime_session::ResumeCause::Parked,
                 cause: cause.to_owned(),
             });
+        }
+    }
+}
+
+/// How an agent takes a model.
+enum Fit {
+    /// In the session that there is, or in the one that is opened next anyway.
+    InPlace(String),
+    /// In another session, by another process.
+    AtStart(String),
+}
+
+/// How the agent of an execution takes a model, by what its newest session offered: also a parked one, which offers the same
+/// when it is taken up again. What was never opened has offered nothing, and shows then what it takes.
+fn fitting(execution: &Execution, model: String) -> Result<Fit, Rejection> {
+    let about = execution.session.as_ref().map(|session| &session.description);
+    let Some(about) = about.filter(|about| **about != RuntimeDescription::default()) else {
+        return Ok(Fit::InPlace(model));
+    };
+    match Choice::meant(&about.models, &model) {
+        Some(known) => Ok(Fit::InPlace(known.id.clone())),
+        None if about.models.is_empty() && about.terms.model_at_start => Ok(Fit::AtStart(model)),
+        None => {
+            let offered = about.models.iter().map(|known| known.id.clone()).collect();
+            Err(Rejection::ModelUnknown { model, offered })
         }
     }
 }

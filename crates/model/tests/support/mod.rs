@@ -299,10 +299,15 @@ impl World {
 
     /// The agent opened the session.
     pub fn opened(&mut self, task: TaskId) {
+        let models = ["small", "large"].map(|id| Choice { id: id.into(), name: id.into() }).to_vec();
+        self.opened_as(task, RuntimeDescription { models, ..RuntimeDescription::default() });
+    }
+
+    /// The agent opened the session, and said this of it.
+    pub fn opened_as(&mut self, task: TaskId, description: RuntimeDescription) {
+        let description = Box::new(description);
         let native = self.primary(task).session.as_ref().and_then(|session| session.native.clone());
         let native = native.unwrap_or_else(|| format!("native-{}", self.at));
-        let models = ["small", "large"].map(|id| Choice { id: id.into(), name: id.into() }).to_vec();
-        let description = Box::new(RuntimeDescription { models, ..RuntimeDescription::default() });
         let parking = Parking { after_secs: Some(600), processes: None };
         self.report(task, Report::Opened { native, description, parking }).expect("current");
     }

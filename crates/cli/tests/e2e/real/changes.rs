@@ -32,6 +32,44 @@ pub fn another_model_stays_in_the_session_and_after_a_load(agent: &Agent) {
     real.finish();
 }
 
+/// An agent that does not give a session back has the chosen model in the next one too; one that is not offered is refused,
+/// although the agent would say yes to any name.
+pub fn another_model_stays_in_the_session_and_after_a_rebuild(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let (other, seen_as) = agent.other_model.expect("it can switch");
+    let before = real.execution();
+    let refused = real.world.fails(&["switch", TASK, "--model", "no-such-model"], 1, "model_unknown");
+    assert!(refused.stderr.contains(other), "{refused}");
+    real.world.ok(&["switch", TASK, "--model", other]);
+    real.say("NOW\nSAY second answer");
+    assert!(asked_of(&real, "second answer").starts_with(seen_as), "{}{}", real.model.summary(), real.state());
+    assert_eq!(real.execution()["runtime_session"]["id"], before["runtime_session"]["id"], "{}", real.state());
+    real.world.ok(&["down", "--all"]);
+    real.say("NOW\nSAY third answer");
+    assert!(asked_of(&real, "third answer").starts_with(seen_as), "{}{}", real.model.summary(), real.state());
+    assert_eq!(real.execution()["runtime_session"]["reason"], "lost", "{}", real.state());
+    real.finish();
+}
+
+/// An agent that takes a model only when it is started: another session, opened with a brief, and the record says why.
+pub fn another_model_starts_another_session_with_a_brief(agent: &Agent) {
+    let Some(real) = begin(agent) else { return };
+    let (other, seen_as) = agent.other_model.expect("it can switch");
+    let before = real.execution();
+    real.world.ok(&["switch", TASK, "--model", other]);
+    real.say("NOW\nSAY second answer");
+    assert!(asked_of(&real, "second answer").starts_with(seen_as), "{}{}", real.model.summary(), real.state());
+    let asked = real.model.requests_about("second answer");
+    let history = asked.last().map(|asked| asked.body.to_string()).unwrap_or_default();
+    assert!(history.contains(FIRST), "the brief tells what was said: {:#?}", asked.last().map(|asked| &asked.users));
+    let after = real.execution();
+    assert_eq!(after["id"], before["id"], "one execution: {}", real.state());
+    assert_ne!(after["runtime_session"]["id"], before["runtime_session"]["id"], "{}", real.state());
+    assert_eq!(after["runtime_session"]["reason"], "changed", "{}", real.state());
+    assert_eq!(after["runtime_session"]["model"], other, "{after:#}");
+    real.finish();
+}
+
 /// A fork at the head knows what was said, in a folder of its own, and the task that it came from knows nothing of it.
 pub fn a_fork_knows_what_was_said_and_leaves_the_task_alone(agent: &Agent) {
     let Some(real) = begin(agent) else { return };

@@ -8,7 +8,7 @@ const COPILOT: Agent = Agent {
     settings,
     denied_turn: "completed",
     limited_code: "usage_limit",
-    other_model: None,
+    other_model: Some(("fake-b", "fake-b")),
 };
 
 fn settings(model: &str) -> Settings {
@@ -32,6 +32,7 @@ stories!(COPILOT =>
     a_turn_outlives_the_daemon,
     a_permission_outlives_the_daemon,
     a_session_is_loaded_without_doubling,
+    another_model_starts_another_session_with_a_brief,
     a_failing_model_fails_the_turn,
     a_limiting_model_limits_the_turn,
 );

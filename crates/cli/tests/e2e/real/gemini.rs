@@ -11,7 +11,7 @@ const GEMINI: Agent = Agent {
     settings,
     denied_turn: "completed",
     limited_code: "usage_limit",
-    other_model: None,
+    other_model: Some(("gemini-2.5-pro", "gemini-2.5-pro")),
 };
 
 fn settings(model: &str) -> Settings {
@@ -39,6 +39,7 @@ stories!(GEMINI =>
     a_turn_outlives_the_daemon,
     a_permission_outlives_the_daemon,
     a_stopped_agent_is_rebuilt,
+    another_model_stays_in_the_session_and_after_a_rebuild,
     a_failing_model_fails_the_turn,
     a_limiting_model_limits_the_turn,
 );
