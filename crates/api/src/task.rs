@@ -42,6 +42,10 @@ pub struct TaskSummary {
     pub glance: String,
     /// The primary execution's agent.
     pub agent: String,
+    /// Who works on it, and as what: the primary execution first.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub workers: Vec<Worker>,
     /// The last words of an agent.
     pub last_said: String,
     /// How far its plan is.
@@ -49,6 +53,15 @@ pub struct TaskSummary {
     pub progress: Option<Progress>,
     /// When something happened to it last, RFC 3339.
     pub updated_at: String,
+}
+
+/// An agent on a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Worker {
+    /// Which.
+    pub agent: String,
+    /// As what.
+    pub role: Role,
 }
 
 /// How far a plan is.
@@ -198,14 +211,6 @@ pub struct ReadOnly {
     /// `landlock` or `agent_mode`; left out if nothing enforces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforced_by: Option<String>,
-}
-
-impl ReadOnly {
-    /// In words.
-    #[must_use]
-    pub fn words(&self) -> &'static str {
-        if self.enforced_by.is_some() { "read-only (enforced)" } else { "read-only (not enforced)" }
-    }
 }
 
 /// What an agent runs without a question.

@@ -2,43 +2,44 @@
 
 use throughline_api::message::{Action, Decision, SentMessage};
 use throughline_api::task::{Execution, Task};
+use throughline_model::present::Locale;
 
 use crate::output::{Output, Style};
 use crate::safe_text::{safe_glance, safe_line};
+use crate::timeline_view::role_word;
 
 /// The decision, and why the message waits if it does; each line with its newline.
-pub(crate) fn line(output: Output, sent: &SentMessage, task: &Task) -> String {
+pub(crate) fn line(output: Output, locale: Locale, sent: &SentMessage, task: &Task) -> String {
     let target = &sent.decision.aim.target;
     let execution = executing(sent, task);
     let agent = execution.map_or(task.summary.agent.as_str(), |found| found.agent.as_str());
     let agent = safe_line(agent);
     let title = safe_glance(&task.summary.title, 60);
     let key = safe_line(&task.summary.key);
-    let named = format!("*{title}* ({key})");
+    let named = locale.task_named(&title, &key);
     let text = match sent.decision.aim.intent.as_str() {
-        "new_task" => format!("→ new task {key} *{title}* with {agent}"),
-        "continue" | "answer" => format!("→ continues {named} with {agent}"),
-        "add_execution" => {
-            let role = target.role.map_or("editor", |role| role.word());
-            format!("→ adds {agent} as {role} to {named}")
-        }
+        "new_task" => locale.decided_new(key, title, agent),
+        "continue" => locale.decided_continue(named, agent),
+        "answer" => locale.decided_answer(named, agent),
+        "add_execution" => locale.decided_add(agent, role_word(locale, target.role.unwrap_or_default()), named),
         "switch_agent" => {
             let with = target.agent.as_deref().or(target.model.as_deref()).unwrap_or_default();
-            format!("→ {named} goes on with {}", safe_line(with))
+            locale.decided_switch(named, safe_line(with))
         }
-        "correct" => format!("→ moves the message before to {named}"),
-        "fresh_session" => format!("→ a fresh session for {named}"),
-        "retry" => format!("→ runs the last turn of {named} again"),
-        "status" => format!("→ how {named} stands, from the record"),
-        "approve" => format!("→ approves what {named} asks"),
-        "deny" => format!("→ denies what {named} asks"),
-        "cancel" => format!("→ stops {named}"),
-        "close" => format!("→ closes {named}"),
-        "focus" => format!("→ turns to {named}"),
-        other => format!("→ {}: {named}", safe_line(&other.replace('_', " "))),
+        "correct" => locale.moved(named, agent),
+        "fresh_session" => locale.decided_fresh(named),
+        "retry" => locale.decided_retry(named, agent),
+        "fork" => locale.decided_fork(named),
+        "status" => locale.decided_status(named),
+        "approve" => locale.decided_approve(named),
+        "deny" => locale.decided_deny(named),
+        "cancel" => locale.decided_cancel(named),
+        "close" => locale.decided_close(named),
+        "focus" => locale.decided_focus(named),
+        other => locale.decided_so(safe_line(&other.replace('_', " ")), named),
     };
     let mut text = output.paint(Style::Accent, &text) + "\n";
-    if let Some(wait) = waiting(sent, execution) {
+    if let Some(wait) = waiting(locale, sent, execution) {
         text.push_str(&output.paint(Style::Warn, &wait));
         text.push('\n');
     }
@@ -46,31 +47,31 @@ pub(crate) fn line(output: Output, sent: &SentMessage, task: &Task) -> String {
 }
 
 /// The decision on a message that went to no task; with its newline.
-pub(crate) fn bare(output: Output, decision: &Decision) -> String {
+pub(crate) fn bare(output: Output, locale: Locale, decision: &Decision) -> String {
     let text = match decision.aim.intent.as_str() {
-        "status" => "→ how everything stands, from the record",
-        "cancel" => "→ stops everything",
-        "clarify" => "→ asks back",
-        "ack" => "→ nothing to do",
-        "help" => "→ how to use this",
-        other => &format!("→ {}", safe_line(&other.replace('_', " "))),
+        "status" => locale.decided_status_of_all(),
+        "cancel" => locale.decided_cancel_all(),
+        "clarify" => locale.decided_clarify(),
+        "ack" => locale.decided_ack(),
+        "help" => locale.decided_help(),
+        other => format!("→ {}", safe_line(&other.replace('_', " "))),
     };
-    output.paint(Style::Accent, text) + "\n"
+    output.paint(Style::Accent, &text) + "\n"
 }
 
 /// What Throughline itself says, with numbered choices and how to take them from a shell.
-pub(crate) fn reply(sent: &SentMessage) -> String {
+pub(crate) fn reply(locale: Locale, sent: &SentMessage) -> String {
     let Some(reply) = &sent.reply else { return String::new() };
     // What was made of the message is told by the line above.
     let said = reply.text.lines().filter(|line| !line.starts_with('→'));
     let mut text: String = said.map(|line| safe_line(line) + "\n").collect();
     if sent.decision.aim.intent == "new_task" {
-        text.push_str("  not a new task? `tl undo`\n");
+        text.push_str(&format!("  {}\n", locale.undo_new_task("`tl undo`")));
         return text;
     }
     let taken = reply.choices.iter().filter_map(|choice| Some((choice, how(&choice.action)?)));
     for (number, (choice, how)) in taken.enumerate() {
-        text.push_str(&format!("  {}. {}: {how}\n", number + 1, safe_line(&choice.label)));
+        text.push_str(&format!("  {}. {}\n", number + 1, locale.because(safe_line(&choice.label), how)));
     }
     text
 }
@@ -112,17 +113,17 @@ fn executing<'a>(sent: &SentMessage, task: &'a Task) -> Option<&'a Execution> {
     task.executions.iter().find(|execution| named == Some(execution.id)).or_else(|| task.executions.iter().find(has))
 }
 
-fn waiting(sent: &SentMessage, execution: Option<&Execution>) -> Option<String> {
+fn waiting(locale: Locale, sent: &SentMessage, execution: Option<&Execution>) -> Option<String> {
     let execution = execution?;
     let place = execution.queue.iter().position(|queued| queued.input == sent.input.id);
     if let Some(place) = place {
         let agent = safe_line(&execution.agent);
         return Some(match place {
-            0 => format!("queued: {agent} is busy with another turn, this comes next"),
-            _ => format!("queued: {agent} is busy, {place} more wait before this"),
+            0 => locale.queued_first(agent),
+            _ => locale.queued_behind(agent, place),
         });
     }
     let turn = execution.active_turn.as_ref()?;
     let behind = turn.behind.as_deref()?;
-    (turn.input == sent.input.id).then(|| format!("queued: waits for {}", safe_line(behind)))
+    (turn.input == sent.input.id).then(|| locale.queued_for(safe_line(behind)))
 }

@@ -227,7 +227,8 @@ pub(crate) fn taken_up(locale: Locale, cause: ResumeCause) -> String {
     }
 }
 
-fn role_word(locale: Locale, role: Role) -> String {
+/// What an execution is for, as the API names it.
+pub(crate) fn role_word(locale: Locale, role: Role) -> String {
     match role {
         Role::Editor => locale.role_editor(),
         Role::Reviewer => locale.role_reviewer(),

@@ -142,7 +142,12 @@ const TaskRow = memo(function TaskRow({ task, current }: { task: TaskSummary; cu
           {prose(task.glance)}
         </span>
         <span className="row-who">
-          {task.agent} · {task.project.name} · <span className="key">{task.key}</span>
+          {task.workers.map(({ agent, role }, index) => (
+            <span key={index}>
+              {agent} {sayNow(`role.${role}`)} ·{" "}
+            </span>
+          ))}
+          {task.project.name} · <span className="key">{task.key}</span>
         </span>
       </Link>
     </li>
@@ -160,7 +165,7 @@ type FiltersProps = {
 function Filters({ tasks, filter, setFilter, all, setAll }: FiltersProps) {
   const say = useSay();
   const projects = useQuery(projectsQuery).data?.projects ?? [];
-  const agents = [...new Set(tasks.map((task) => task.agent))].sort();
+  const agents = [...new Set(tasks.flatMap((task) => task.workers.map(({ agent }) => agent)))].sort();
   const choice = (name: "project" | "agent" | "group", label: Key, options: [string, string][]) => (
     <label className={filter[name] ? "filter set" : "filter"}>
       <span className="visually-hidden">{say(label)}</span>

@@ -28,7 +28,7 @@ export function fits(task: TaskSummary, filter: Filter): boolean {
   const words = filter.text.trim().toLowerCase();
   return (
     (!filter.project || task.project.name === filter.project) &&
-    (!filter.agent || task.agent === filter.agent) &&
+    (!filter.agent || task.workers.some(({ agent }) => agent === filter.agent)) &&
     (!filter.group || groupOf(task) === filter.group) &&
     (!words || `${task.key} ${task.title} ${task.glance} ${task.last_said}`.toLowerCase().includes(words))
   );

@@ -8,6 +8,7 @@ use super::{Context, say};
 use crate::failure::Outcome;
 use crate::role::RoleArg;
 use crate::task_change;
+use crate::timeline_view::role_word;
 
 /// Add an agent to a task, in a role
 #[derive(Debug, clap::Args)]
@@ -33,9 +34,12 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let add = AddExecution { agent: args.agent.clone(), role: args.role.into() };
     let change = context.tell(async |client| Ok(client.add_execution(&args.key, &add).await?)).await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
-    let mut done = format!("{} joined as {}", add.agent, add.role.word());
+    let locale = context.locale().await?;
+    let mut done = locale.joined(&add.agent, role_word(locale, add.role));
     if let Some(read_only) = &change.read_only {
-        done.push_str(&format!(", {}", read_only.words()));
+        let held =
+            if read_only.enforced_by.is_some() { locale.read_only_enforced() } else { locale.read_only_not_enforced() };
+        done = locale.both(done, held);
     }
     if args.text.is_empty() {
         return task_change::print(context.output, &change, &done);

@@ -93,13 +93,14 @@ pub(super) async fn shown(
 ) -> Outcome {
     context.output.json(&tagged("sent", &sent)?)?;
     let output = context.output;
-    let said = decision_view::reply(&sent);
+    let locale = context.locale().await?;
+    let said = decision_view::reply(locale, &sent);
     let Some(task) = sent.task.clone() else {
-        return output.piece(&(decision_view::bare(output, &sent.decision) + &said));
+        return output.piece(&(decision_view::bare(output, locale, &sent.decision) + &said));
     };
     let id = task.id.to_string();
     let state = context.ask(async |client| Ok(client.task(&id).await?)).await?;
-    output.piece(&(decision_view::line(output, &sent, &state) + &said))?;
+    output.piece(&(decision_view::line(output, locale, &sent, &state) + &said))?;
     if detach || !decision_view::wakes_agent(&sent.decision) {
         return Ok(());
     }

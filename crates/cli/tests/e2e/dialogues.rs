@@ -56,7 +56,7 @@ fn the_work_is_remembered_wherever_it_is_spoken_of() {
         assert!(said.contains("→ continues *write notes.txt one* (shop-1) with demo"), "{said}");
         world.wait_for_approval("shop-1");
         let said = say(&world, &["--conversation", "chat"], "yes");
-        assert!(said.contains("→ approves what *write notes.txt one* (shop-1) asks"), "{said}");
+        assert!(said.contains("→ approved once: *write notes.txt one* (shop-1)"), "{said}");
         world.wait_for_entry("shop-1", |entry| entry["type"] == "tool_call" && entry["status"] == "completed");
         let said = say(&world, place, "what happened with that?");
         assert!(said.contains("→ how *write notes.txt one* (shop-1) stands, from the record"), "{said}");
@@ -168,7 +168,7 @@ fn a_message_is_put_right_by_word() {
     let said = say(&world, &[], "make it shorter");
     assert!(said.contains("(shop-2)"), "{said}");
     let said = say(&world, &[], "no, I meant shop-1");
-    assert!(said.contains("→ moves the message before to *write notes.txt one* (shop-1)"), "{said}");
+    assert!(said.contains("→ moved to *write notes.txt one* (shop-1)"), "{said}");
     assert!(types(&world, "shop-2").contains(&"input_moved_out".to_owned()));
     let said = say(&world, &[], "make it longer");
     assert!(said.contains("(shop-1)"), "the focus went along: {said}");

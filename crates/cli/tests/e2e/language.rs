@@ -17,6 +17,12 @@ fn a_person_is_spoken_to_in_the_language_that_they_chose() {
     assert!(shown.contains("已完成 2/2（第"), "{shown}");
     let timeline = world.ok(&["show", "shop-1"]).stdout;
     assert!(timeline.contains("你：plan look around; write notes") && timeline.contains("计划，第 1 版"), "{timeline}");
+    let went_on = world.ok(&["say", "--task", "shop-1", "say more"]).stdout;
+    assert!(went_on.starts_with("→ 继续 *plan look around; write notes*（shop-1），由 demo 执行\n"), "{went_on}");
+    let begun = world.ok(&["say", "--new", "--detach", "say else"]).stdout;
+    assert!(begun.starts_with("→ 新任务 shop-2 *say else*，由 demo 执行\n"), "{begun}");
+    let joined = world.ok(&["add", "shop-1", "--agent", "demo", "--role", "reviewer"]).stdout;
+    assert!(joined.contains("demo 已以审查身份加入，只读"), "{joined}");
     world.fails(&["locale", "klingon!"], 1, "bad_locale");
     world.ok(&["down"]);
     assert_eq!(world.ok(&["locale"]).stdout, "zh (chosen: zh)\n", "it is durable");

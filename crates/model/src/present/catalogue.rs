@@ -179,6 +179,23 @@ catalogue! {
         decided_deny(task) { en: "→ denied: {task}", zh: "→ 已拒绝：{task}" }
         decided_cancel(task) { en: "→ stops {task}", zh: "→ 停止 {task}" }
         decided_close(task) { en: "→ closes {task}", zh: "→ 关闭 {task}" }
+        decided_status(task) { en: "→ how {task} stands, from the record", zh: "→ {task} 的现状（据记录）" }
+        decided_status_of_all() { en: "→ how everything stands, from the record", zh: "→ 全部现状（据记录）" }
+        decided_cancel_all() { en: "→ stops everything", zh: "→ 全部停止" }
+        decided_clarify() { en: "→ asks back", zh: "→ 需要问清楚" }
+        decided_ack() { en: "→ nothing to do", zh: "→ 无需处理" }
+        decided_help() { en: "→ how to use this", zh: "→ 使用说明" }
+        undo_new_task(how) { en: "not a new task? {how}", zh: "不是新任务？{how}" }
+        queued_first(agent) {
+            en: "queued: {agent} is busy with another turn, this comes next",
+            zh: "排队中：{agent} 正忙于另一轮，接下来就是这一条"
+        }
+        queued_for(behind) { en: "queued: waits for {behind}", zh: "排队中：等待 {behind}" }
+        joined(agent, role) { en: "{agent} joined as {role}", zh: "{agent} 已以{role}身份加入" }
+        queued_behind(agent, n) {
+            en: "queued: {agent} is busy, {n} more wait before this",
+            zh: "排队中：{agent} 正忙，前面还有 {n} 条"
+        }
         decided_focus(task) { en: "→ now about {task}", zh: "→ 现在谈 {task}" }
         moved(task, agent) { en: "→ moved to {task} with {agent}", zh: "→ 已移到 {task}，由 {agent} 执行" }
 

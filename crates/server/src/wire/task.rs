@@ -37,10 +37,16 @@ pub(crate) fn summary(locale: Locale, row: &TaskRow, project: &str) -> api::Task
         state: locale.state(row.lifecycle, &row.activity),
         glance: present::row_glance(locale, row),
         agent: row.agent.clone(),
+        workers: workers(row),
         last_said: row.last_said.clone(),
         progress: row.plan.map(|(done, total)| api::Progress { done, total }),
         updated_at: moment(row.updated_at),
     }
+}
+
+fn workers(row: &TaskRow) -> Vec<api::Worker> {
+    let (first, rest): (Vec<_>, Vec<_>) = row.executions.iter().partition(|execution| execution.primary);
+    first.into_iter().chain(rest).map(|each| api::Worker { agent: each.agent.clone(), role: role(each.role) }).collect()
 }
 
 /// A task with all that is under it.

@@ -77,7 +77,7 @@ pub fn a_yes_in_a_chat_runs_the_command(agent: &Agent) {
     real.say_detached("ESCALATE echo ran > proof.txt\nSAY it is done");
     real.world.wait_for_approval(TASK);
     let said = real.world.ok(&["say", "--conversation", "chat", "yes"]).stdout;
-    assert!(said.contains("→ approves"), "{said}{}", real.state());
+    assert!(said.contains("→ approved once"), "{said}{}", real.state());
     let turn = real.ended_turn(1);
     assert_eq!(turn["outcome"], "completed", "{turn:#}{}", real.state());
     assert!(real.world.project.join("proof.txt").exists(), "it ran");
