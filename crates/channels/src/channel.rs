@@ -74,6 +74,8 @@ pub struct Abilities {
     pub knows_deliveries: bool,
     /// The largest file that can be fetched.
     pub max_file_bytes: u64,
+    /// The largest file that can be sent.
+    pub max_upload_bytes: u64,
 }
 
 /// What a message may look like.

@@ -70,6 +70,22 @@ impl Rich {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
+    /// As Markdown, for a file that people open elsewhere.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        let span = |span: &Span| match &span.look {
+            Look::Plain => span.text.clone(),
+            Look::Bold => format!("**{}**", span.text),
+            Look::Code => format!("`{}`", span.text),
+            Look::Block { language } => {
+                let fence = if span.text.contains("```") { "````" } else { "```" };
+                format!("\n{fence}{language}\n{}\n{fence}\n", span.text.trim_end_matches('\n'))
+            }
+            Look::Link { url } => format!("[{}]({url})", span.text),
+        };
+        self.spans.iter().map(span).collect()
+    }
+
     /// How long it is.
     #[must_use]
     pub fn len(&self, unit: Unit) -> usize {

@@ -6,6 +6,7 @@ use throughline_channels::rich::{Look, Rich};
 use throughline_channels::{Abilities, Button, MessageRef};
 use throughline_model::answer;
 use throughline_model::approval::{Approval, Given, Settlement, Verdict};
+use throughline_model::content::Text;
 use throughline_model::conversation::Conversation;
 use throughline_model::delivery::{Delivery, PushReason};
 use throughline_model::event::Event;
@@ -321,7 +322,7 @@ pub(crate) async fn last_words(core: &Core, task: TaskId, turn: Option<TurnId>) 
         if let ItemBody::Message { text, .. } = &item.body
             && turn.is_none_or(|turn| item.turn == Some(turn))
         {
-            return Ok(Some(text.head().to_owned()));
+            return Ok(Some(whole(core, text).await?));
         }
     }
     Ok(None)
@@ -338,6 +339,14 @@ async fn last_call(core: &Core, task: TaskId, turn: TurnId) -> Result<Option<Too
         },
         _ => None,
     }))
+}
+
+/// A text as far as a chat gets it at most: what fits into an event.
+async fn whole(core: &Core, text: &Text) -> Result<String, EngineError> {
+    let Text::Blob { blob, head } = text else { return Ok(text.head().to_owned()) };
+    let Some(bytes) = core.store.blob(&blob.sha256).await? else { return Ok(head.clone()) };
+    let cut = bytes.len().min(Text::INLINE_MAX_BYTES);
+    Ok(String::from_utf8_lossy(&bytes[..cut]).into_owned())
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod letter;
 mod offload;
 mod outbox;
 mod pairing;
+mod parcel;
 mod policy;
 mod projects;
 mod retention;

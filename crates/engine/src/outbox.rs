@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use throughline_channels::mask::Mask;
-use throughline_channels::{Channel, Channels, MessageRef, Outbound, Place, SendError};
+use throughline_channels::{Channel, Channels, MessageRef, Outbound, Place, SendError, Upload};
 use throughline_model::command::Command;
 use throughline_model::conversation::{Address, Conversation, ConversationCommand};
 use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
@@ -19,6 +19,7 @@ use throughline_model::stream::StreamId;
 
 use crate::core::{Core, ExecuteError, Request};
 use crate::letter::{Letter, Writer};
+use crate::parcel;
 
 /// See the file's header.
 pub(crate) struct Outbox {
@@ -93,13 +94,18 @@ impl Outbox {
             tracing::warn!(delivery = %delivery.id, "a delivery has nobody to go to any more");
             return settled(DeliveryOutcome::Dead);
         }
+        let place = Place(address.place.clone());
+        if let Some(file) = parcel::of(&self.core, &self.mask, delivery, &place).await? {
+            let Some(file) = file else { return settled(DeliveryOutcome::Dead) };
+            self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
+            return Ok(hand_over_file(channel.as_ref(), delivery, &file).await);
+        }
         let writer = Writer { core: &self.core, mask: &self.mask, abilities: channel.abilities() };
         let Some(mut letter) = writer.letter(conversation, delivery).await? else {
             return settled(DeliveryOutcome::Superseded);
         };
         // Once more, as people will see it: markup may have kept the halves of a secret apart.
         letter.text = self.mask.rich(&letter.text);
-        let place = Place(address.place.clone());
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
         Ok(hand_over(channel.as_ref(), delivery, &place, letter).await)
     }
@@ -139,6 +145,10 @@ fn again_is_once(channel: &dyn Channel, conversation: &Conversation, delivery: &
 /// A letter goes out page by page, with the buttons under the last one.
 async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, letter: Letter) -> Tried {
     let abilities = channel.abilities();
+    let words_only = letter.buttons.is_empty() && letter.replaces.is_none();
+    if let Some(file) = parcel::long(&letter.text, abilities, delivery, place).filter(|_| words_only) {
+        return hand_over_file(channel, delivery, &file).await;
+    }
     let pages = letter.text.split(abilities.unit, abilities.max_length);
     let last = pages.len().saturating_sub(1);
     let mut sent = None;
@@ -158,16 +168,29 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
             Err(SendError::Later { .. }) if sent.is_some() && !abilities.knows_deliveries => {
                 return Tried::Settled(DeliveryOutcome::Unknown, sent);
             }
-            Err(SendError::Later { after_secs }) => return Tried::Later(Duration::from_secs(after_secs)),
-            Err(SendError::Unknown(why)) => {
-                tracing::warn!(why, delivery = %delivery.id, "a delivery may or may not have arrived");
-                return Tried::Settled(DeliveryOutcome::Unknown, None);
-            }
-            Err(SendError::Dead(why)) => {
-                tracing::warn!(why, delivery = %delivery.id, "a delivery cannot be sent");
-                return Tried::Settled(DeliveryOutcome::Dead, None);
-            }
+            Err(error) => return failed(delivery, error),
         }
     }
     Tried::Settled(DeliveryOutcome::Sent, sent)
+}
+
+async fn hand_over_file(channel: &dyn Channel, delivery: &Delivery, file: &Upload) -> Tried {
+    match channel.upload(file).await {
+        Ok(receipt) => Tried::Settled(DeliveryOutcome::Sent, Some(receipt.message.0)),
+        Err(error) => failed(delivery, error),
+    }
+}
+
+fn failed(delivery: &Delivery, error: SendError) -> Tried {
+    match error {
+        SendError::Later { after_secs } => Tried::Later(Duration::from_secs(after_secs)),
+        SendError::Unknown(why) => {
+            tracing::warn!(why, delivery = %delivery.id, "a delivery may or may not have arrived");
+            Tried::Settled(DeliveryOutcome::Unknown, None)
+        }
+        SendError::Dead(why) => {
+            tracing::warn!(why, delivery = %delivery.id, "a delivery cannot be sent");
+            Tried::Settled(DeliveryOutcome::Dead, None)
+        }
+    }
 }

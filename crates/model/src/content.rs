@@ -98,6 +98,17 @@ impl ContentBlock {
     }
 }
 
+/// A file by its name, with its bytes in a blob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedBlob {
+    /// What it is called.
+    pub name: String,
+    /// Such as `text/plain`.
+    pub mime: String,
+    /// The bytes.
+    pub blob: BlobRef,
+}
+
 /// The words of a message, blocks joined by newlines, files by their names.
 #[must_use]
 pub fn plain_text(blocks: &[ContentBlock]) -> String {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use std::time::Duration;
 
+use crate::content::NamedBlob;
 use crate::conversation::Received;
 use crate::ids::{ApprovalId, DeliveryId, Id as _, InputId, TaskId, TurnId};
 use crate::time::Timestamp;
@@ -32,6 +33,9 @@ pub struct Delivery {
     /// The platform's name of the message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
+    /// The file that it is, instead of words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<NamedBlob>,
     /// Why it is sent.
     pub push: PushReason,
     /// The glance to send.
@@ -63,6 +67,7 @@ impl Delivery {
             turn: None,
             input: Some(received.input),
             answers: received.message.clone(),
+            file: None,
             push: PushReason::Reply,
             text: received.reply.as_ref().map(|reply| reply.text.clone()).unwrap_or_default(),
             due_at: None,
@@ -87,12 +92,20 @@ impl Delivery {
             turn: None,
             input: None,
             answers: None,
+            file: None,
             push: PushReason::Reply,
             text: text.into(),
             due_at: None,
             expires_at: at.after(TTL),
             attempted: false,
         }
+    }
+
+    /// A file for who asked for it with this message.
+    #[must_use]
+    pub fn file(id: DeliveryId, file: NamedBlob, task: TaskId, answers: &str, at: Timestamp) -> Self {
+        let words = Self::words(id, file.name.clone(), Some(task), at);
+        Delivery { answers: Some(answers.to_owned()), file: Some(file), ..words }
     }
 }
 

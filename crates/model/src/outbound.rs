@@ -125,6 +125,7 @@ fn message(
         turn: Some(turn),
         input: None,
         answers: None,
+        file: None,
         push,
         text: String::new(),
         due_at: Some(due_at),

@@ -53,6 +53,7 @@ const ABILITIES: Abilities = Abilities {
     toasts: false,
     knows_deliveries: true,
     max_file_bytes: 20 << 20,
+    max_upload_bytes: 30 << 20,
 };
 
 /// Our app there.

@@ -47,6 +47,7 @@ const ABILITIES: Abilities = Abilities {
     toasts: true,
     knows_deliveries: false,
     max_file_bytes: 20 << 20,
+    max_upload_bytes: 50 << 20,
 };
 
 /// Our account there.

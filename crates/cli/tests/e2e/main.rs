@@ -8,6 +8,7 @@ mod bad_input;
 mod budgets;
 mod channels;
 mod channels_called;
+mod channels_files;
 mod channels_killed;
 mod checkpoints;
 mod daemon;

@@ -6,6 +6,7 @@
 //! - a button decides only what was shown above it, for who may decide it, while it is open (P5).
 
 mod called;
+mod files;
 mod order;
 mod press;
 mod strangers;
@@ -35,6 +36,7 @@ use crate::core::{ExecuteError, Request};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::say::{Brought, Idempotency, Message};
+use files::Wish;
 use order::{Heard, Order};
 use strangers::Strangers;
 
@@ -176,6 +178,9 @@ impl Gateway {
         }
         let reply_to = self.reply_to(conversation, words.answers).await?;
         let heard = Heard { person, conversation, reply_to, text: words.text };
+        if let Some(wish) = Wish::of(words.text) {
+            return self.hand_out(&heard, update, words.message, wish).await;
+        }
         let Order { text, stated, project, command } = match self.engine.order(&heard).await? {
             Ok(order) => order,
             Err(answer) => return self.answer(conversation, update, answer, None).await,

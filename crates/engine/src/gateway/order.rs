@@ -1,5 +1,5 @@
 //! Commands of a chat: `/new`, `/tasks`, `/status`, `/more`, `/stop`, `/agents`, `/help`, and `//command` for the
-//! agent's own. Everything else is words, and goes to the router.
+//! agent's own (`/file` and `/diff` are in [`super::files`]). Everything else is words, and goes to the router.
 
 use throughline_model::context::ReplyTo;
 use throughline_model::ids::{ConversationId, PersonId, ProjectId, TaskId};
@@ -49,7 +49,7 @@ pub(super) fn code(text: &str) -> Option<String> {
 }
 
 /// A slash, a name, perhaps a bot's, and the rest.
-fn command(text: &str) -> Option<(&str, &str)> {
+pub(super) fn command(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix('/')?;
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let name = name.split('@').next().unwrap_or_default();
@@ -138,7 +138,7 @@ impl Engine {
     }
 
     /// The task that a chat is about: the one that a message answers, else the focus.
-    async fn meant_task(&self, heard: &Heard<'_>) -> Result<Option<TaskId>, EngineError> {
+    pub(super) async fn meant_task(&self, heard: &Heard<'_>) -> Result<Option<TaskId>, EngineError> {
         match heard.reply_to {
             Some(ReplyTo::Task(task)) => return Ok(Some(task)),
             Some(ReplyTo::Approval(approval)) => {
@@ -181,7 +181,7 @@ impl Engine {
     }
 
     /// The task with this key, for someone who may see it; the one in focus if none is named.
-    async fn named_task(
+    pub(super) async fn named_task(
         &self,
         person: PersonId,
         key: &str,

@@ -391,8 +391,8 @@ catalogue! {
             zh: "配对成功：你在这里是 {name}。说出你想做的事；/help 会告诉你其他用法。"
         }
         commands() {
-            en: "/new TEXT starts a task, /tasks lists them, /status [KEY] tells how one stands, /more [KEY] tells more, /stop [KEY] stops what runs, /agents lists the agents. //command goes to the agent as /command.",
-            zh: "/new 文字 开始新任务，/tasks 列出任务，/status [KEY] 查看进展，/more [KEY] 查看详情，/stop [KEY] 停止运行，/agents 列出智能体。//command 会以 /command 原样发给智能体。"
+            en: "/new TEXT starts a task, /tasks lists them, /status [KEY] tells how one stands, /more [KEY] tells more, /stop [KEY] stops what runs, /file PATH sends a file of the workspace, /diff [KEY] what a task changed, /agents lists the agents. //command goes to the agent as /command.",
+            zh: "/new 文字 开始新任务，/tasks 列出任务，/status [KEY] 查看进展，/more [KEY] 查看详情，/stop [KEY] 停止运行，/file 路径 发送工作区里的文件，/diff [KEY] 发送任务的改动，/agents 列出智能体。//command 会以 /command 原样发给智能体。"
         }
         agents_here(list) { en: "Agents here: {list}", zh: "这里的智能体：{list}" }
         no_task_here() { en: "There is no task in focus here: name its key.", zh: "这里没有焦点任务：请给出任务编号。" }
@@ -410,6 +410,17 @@ catalogue! {
             en: "Your message was not taken: the file {name} cannot be had ({why}). Send it again without it.",
             zh: "你的消息没有收下：无法取得文件 {name}（{why}）。请去掉它再发一次。"
         }
+        file_which() { en: "Say which file: /file PATH, as seen from the workspace.", zh: "请说明哪个文件：/file 路径（相对于工作区）。" }
+        file_not_there(path) {
+            en: "There is no file {path} in the task's workspace. Links and folders are not sent.",
+            zh: "任务的工作区里没有文件 {path}。链接和文件夹不会发送。"
+        }
+        file_too_large(path, limit) { en: "{path} is larger than {limit} MB.", zh: "{path} 超过 {limit} MB。" }
+        file_secret(path) {
+            en: "{path} may hold secrets, so it does not go to a chat.",
+            zh: "{path} 可能含有机密，不会发到聊天里。"
+        }
+        nothing_changed(key) { en: "{key} has changed nothing yet.", zh: "{key} 还没有改动任何文件。" }
         approved_by(name, place) { en: "✓ approved by {name} ({place})", zh: "✓ 由 {name} 批准（{place}）" }
         denied_by(name, place) { en: "✗ denied by {name} ({place})", zh: "✗ 由 {name} 拒绝（{place}）" }
         expired_undecided() { en: "✗ nobody decided in time", zh: "✗ 无人及时决定" }

@@ -277,6 +277,7 @@ fn push_out(
         turn,
         input: None,
         answers: None,
+        file: None,
         push,
         text: text.clone(),
         due_at: None,

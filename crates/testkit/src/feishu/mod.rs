@@ -119,14 +119,25 @@ impl OpenPlatform {
         })
     }
 
+    /// A person sends a picture.
+    pub fn sends_image(&self, open_id: &str, bytes: &[u8]) -> String {
+        self.knows(open_id);
+        let content = json!({ "image_key": self.keeps("img_v3", bytes) }).to_string();
+        self.says_in(&private_chat(open_id), open_id, json!({"message_type": "image", "content": content}))
+    }
+
+    fn keeps(&self, kind: &str, bytes: &[u8]) -> String {
+        self.platform.change(|known| {
+            let key = known.name(kind);
+            known.files.insert(key.clone(), bytes.to_vec());
+            key
+        })
+    }
+
     /// A person sends a file.
     pub fn sends_file(&self, open_id: &str, name: &str, bytes: &[u8]) -> String {
         self.knows(open_id);
-        let key = self.platform.change(|known| {
-            let key = known.name("file_v3");
-            known.files.insert(key.clone(), bytes.to_vec());
-            key
-        });
+        let key = self.keeps("file_v3", bytes);
         let content = json!({"file_key": key, "file_name": name}).to_string();
         self.says_in(&private_chat(open_id), open_id, json!({"message_type": "file", "content": content}))
     }
