@@ -30,7 +30,7 @@ enum Chore {
     Tidy,
     /// Run everything that must pass before a change lands, and stop at the first failure
     Ci,
-    /// Run the approval tests for as long as one has patience: a million sequences, ten thousand deaths
+    /// Run the tests of approvals, or of chats, for as long as one has patience: a million sequences, a million strangers
     Campaign(campaign::Args),
     /// Look for texts that break what must hold of commands, of what is shown, and of rules
     Fuzz(fuzz::Args),

@@ -56,8 +56,8 @@ impl InHand {
 impl Performer {
     pub(crate) fn new(core: Arc<Core>, drivers: Drivers, channels: Channels) -> Self {
         let in_hand = Arc::clone(drivers.in_hand());
-        let mask = drivers.shared().config.mask();
-        Self { outbox: Outbox::new(Arc::clone(&core), channels, mask), core, drivers, in_hand }
+        let outbox = Outbox::new(Arc::clone(&core), channels, &drivers.shared().config);
+        Self { outbox, core, drivers, in_hand }
     }
 
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {

@@ -17,6 +17,7 @@ use throughline_model::ids::{ConversationId, DeliveryId};
 use throughline_model::outbound::Seen;
 use throughline_model::stream::StreamId;
 
+use crate::config::{ChannelSettings, Config};
 use crate::core::{Core, ExecuteError, Request};
 use crate::letter::{Letter, Writer};
 use crate::parcel;
@@ -26,6 +27,7 @@ pub(crate) struct Outbox {
     core: Arc<Core>,
     channels: Channels,
     mask: Mask,
+    settings: ChannelSettings,
     /// One at a time leaves in each conversation.
     doors: Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -38,8 +40,9 @@ enum Tried {
 }
 
 impl Outbox {
-    pub(crate) fn new(core: Arc<Core>, channels: Channels, mask: Mask) -> Self {
-        Self { core, channels, mask, doors: Mutex::default() }
+    pub(crate) fn new(core: Arc<Core>, channels: Channels, config: &Config) -> Self {
+        let (mask, settings) = (config.mask(), config.channels.clone());
+        Self { core, channels, mask, settings, doors: Mutex::default() }
     }
 
     /// Sends what is first in line, up to this delivery.
@@ -112,9 +115,22 @@ impl Outbox {
 
     /// Whether whoever is at the address is still who the conversation is with. Revocation takes effect at once.
     async fn reaches(&self, conversation: &Conversation, address: &Address) -> Result<bool, ExecuteError> {
-        let Some(identity) = &address.with else { return Ok(true) };
-        let state = self.core.state(StreamId::Person(conversation.person)).await?;
-        Ok(state.person().is_some_and(|person| person.identities.contains(identity)))
+        if let Some(identity) = &address.with {
+            let state = self.core.state(StreamId::Person(conversation.person)).await?;
+            return Ok(state.person().is_some_and(|person| person.identities.contains(identity)));
+        }
+        // A group is told as long as it is heard, and somebody of it is known there.
+        if !self.settings.groups(conversation.channel) {
+            return Ok(false);
+        }
+        for person in conversation.focus.keys().chain([&conversation.person]) {
+            let state = self.core.state(StreamId::Person(*person)).await?;
+            let mut identities = state.person().map(|person| person.identities.iter()).into_iter().flatten();
+            if identities.any(|known| known.channel() == Some(conversation.channel)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn tell(&self, conversation: ConversationId, command: ConversationCommand) -> Result<(), ExecuteError> {

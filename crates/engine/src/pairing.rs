@@ -26,6 +26,8 @@ const CODE_LETTERS: usize = 10;
 /// A code that was given out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairing {
+    /// Where.
+    pub channel: Channel,
     /// What is to be brought.
     pub code: String,
     /// Until when it works.
@@ -35,14 +37,14 @@ pub struct Pairing {
 }
 
 impl Engine {
-    /// Gives out a code that links whoever brings it on this channel to the person.
+    /// Gives out a code that links whoever brings it on the channel of this name to the person.
     ///
     /// # Errors
     /// If the channel is not set up, or the store fails.
-    pub async fn offer_pairing(&self, person: PersonId, channel: Channel) -> Result<Pairing, EngineError> {
-        let Some(platform) = self.inner.channels.of(channel) else {
-            return Err(EngineError::NoChannel { name: channel.word().into() });
-        };
+    pub async fn offer_pairing(&self, person: PersonId, channel: &str) -> Result<Pairing, EngineError> {
+        let named = self.inner.channels.iter().find(|known| known.kind().word() == channel);
+        let platform = named.ok_or_else(|| EngineError::NoChannel { name: channel.to_owned() })?;
+        let channel = platform.kind();
         let now = self.inner.core.clock.now();
         let mut entropy = now.entropy;
         let mut letters = || {
@@ -54,7 +56,7 @@ impl Engine {
         let expires_at = now.at.after(CODE_LIFE);
         let offer = Offer { digest: Offer::digest_of(&code), channel, expires_at };
         self.send(StreamId::Person(person), Command::Person(PersonCommand::OfferPairing { offer })).await?;
-        Ok(Pairing { link: platform.invitation(&code).await, code, expires_at })
+        Ok(Pairing { channel, link: platform.invitation(&code).await, code, expires_at })
     }
 
     /// Where a person is recognised.

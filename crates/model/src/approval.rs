@@ -348,10 +348,7 @@ impl Channel {
     /// How much of a request is shown there.
     #[must_use]
     pub fn view(self) -> View {
-        match self {
-            Channel::Telegram | Channel::Feishu => View::CHAT,
-            Channel::Web | Channel::Cli | Channel::Ide | Channel::Api => View::FULL,
-        }
+        if self.pushes() { View::CHAT } else { View::FULL }
     }
 }
 

@@ -12,7 +12,6 @@ use throughline_channels::feishu::{CallbackKeys, Feishu};
 use throughline_channels::telegram::{Telegram, Webhook};
 use throughline_channels::{Channel as Platform, Channels};
 use throughline_engine::{Clock as _, SystemClock};
-use throughline_model::conversation::Channel;
 use throughline_model::time::Timestamp;
 use throughline_server::ServeOptions;
 use throughline_store::port::{Answer, Ask};
@@ -78,7 +77,7 @@ async fn bring(daemon: &Daemon, secret: &str, body: &[u8]) -> Raw {
 #[tokio::test]
 async fn a_webhook_pairs_and_works_once_for_each_update() {
     let (daemon, secret) = (telegram().await, webhook().secret);
-    let code = daemon.engine.offer_pairing(daemon.person, Channel::Telegram).await.unwrap().code;
+    let code = daemon.engine.offer_pairing(daemon.person, "telegram").await.unwrap().code;
     let pairing = update(1, &format!("/start {code}"));
     let answer = taken(async || bring(&daemon, &secret, &pairing).await).await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "{}"));
@@ -165,7 +164,7 @@ async fn a_callback_is_believed_when_it_is_sealed_signed_and_new() {
     let challenge = json!({"type": "url_verification", "token": "v", "challenge": "c"}).to_string();
     let answer = call_back(&daemon, &Callback::new(&challenge, Some("key"), now_secs())).await;
     assert_eq!((answer.status, serde_json::from_str(&answer.body).ok()), (200, Some(json!({"challenge": "c"}))));
-    let code = daemon.engine.offer_pairing(daemon.person, Channel::Feishu).await.unwrap().code;
+    let code = daemon.engine.offer_pairing(daemon.person, "feishu").await.unwrap().code;
     let paired = Callback::new(&event("e1", "v", &code), Some("key"), now_secs());
     assert_eq!(taken(async || call_back(&daemon, &paired).await).await.status, 200);
     assert!(daemon.engine.identities(daemon.person).await.unwrap().iter().any(|known| known.handle() == "feishu:ou_1"));

@@ -19,6 +19,7 @@ export type Restored = Schemas["Restored"];
 export type Policy = Schemas["Policy"];
 export type Rule = Schemas["Rule"];
 export type Freed = Schemas["Freed"];
+export type Pairing = Schemas["Pairing"];
 export type ApprovalState = Schemas["ApprovalState"];
 export type Entry = Schemas["TimelineEntry"];
 export type EntryOf<T extends Entry["type"]> = Extract<Entry, { type: T }>;

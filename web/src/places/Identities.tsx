@@ -1,16 +1,34 @@
 // Where this person is recognised: paired chats, each with the way to end it, and a code for one more.
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { api, ask } from "../api/client";
 import { client, identitiesQuery } from "../api/queries";
+import type { Pairing } from "../api/types";
 import { keyOr, useSay } from "../i18n";
 import { exact } from "../text/safe";
 import { tellProblem } from "../ui/notice";
 
 const CHANNELS = ["telegram", "feishu"] as const;
+/** How often there is a look at whether a code was used. */
+const LOOK_MS = 2_000;
+
+/** A code that is open, and who was known when it was given out. */
+type Open = Pairing & { known: string[] };
 
 export function Identities() {
   const say = useSay();
-  const identities = useQuery(identitiesQuery).data?.identities ?? [];
+  // While a code is open somebody may bring it in another place, of which no event tells.
+  const [code, setCode] = useState<Open>();
+  const identities = useQuery({ ...identitiesQuery, refetchInterval: code ? LOOK_MS : false }).data?.identities ?? [];
+  const paired = code !== undefined && identities.some(({ id, channel }) => channel === code.channel && !code.known.includes(id));
+  useEffect(() => {
+    if (paired) setCode(undefined);
+  }, [paired]);
+  useEffect(() => {
+    if (!code) return;
+    const over = setTimeout(() => setCode(undefined), Math.max(0, Date.parse(code.expires_at) - Date.now()));
+    return () => clearTimeout(over);
+  }, [code]);
   const revoke = useMutation({
     mutationFn: (id: string) => ask(api.DELETE("/api/v1/identities/{id}", { params: { path: { id } } })),
     onError: tellProblem,
@@ -18,6 +36,7 @@ export function Identities() {
   });
   const pair = useMutation({
     mutationFn: (channel: string) => ask(api.POST("/api/v1/pairings", { body: { channel } })),
+    onSuccess: (offered) => setCode({ ...offered, known: identities.map(({ id }) => id) }),
     onError: tellProblem,
   });
   return (
@@ -44,12 +63,12 @@ export function Identities() {
           </button>
         ))}
       </div>
-      {pair.data && (
+      {code && (
         <div role="status">
-          <p className="quiet">{say("people.say", { channel: say(keyOr(`people.channel.${pair.data.channel}`, "people.channel.other")) })}</p>
-          <pre className="code">{pair.data.say}</pre>
-          {pair.data.link && (
-            <a href={pair.data.link} target="_blank" rel="noreferrer">
+          <p className="quiet">{say("people.say", { channel: say(keyOr(`people.channel.${code.channel}`, "people.channel.other")) })}</p>
+          <pre className="code">{code.say}</pre>
+          {code.link && (
+            <a href={code.link} target="_blank" rel="noreferrer">
               {say("people.open")}
             </a>
           )}

@@ -14,7 +14,7 @@ use throughline_model::command::Command;
 use throughline_model::content::NamedBlob;
 use throughline_model::conversation::ConversationCommand;
 use throughline_model::delivery::Delivery;
-use throughline_model::ids::{DeliveryId, Id as _, TaskId};
+use throughline_model::ids::{DeliveryId, TaskId};
 use throughline_model::present::Locale;
 use throughline_model::stream::StreamId;
 use throughline_model::task::Task;
@@ -70,7 +70,7 @@ impl Gateway {
         wish: Wish<'_>,
     ) -> Result<(), EngineError> {
         let most = self.platform.abilities().max_upload_bytes;
-        let found = match self.engine.find(heard, wish, most).await? {
+        let found = match self.engine.wished(heard, wish, most).await? {
             Ok(found) => found,
             Err(words) => return self.answer(heard.conversation, update, words, None).await,
         };
@@ -86,7 +86,7 @@ impl Gateway {
 }
 
 impl Engine {
-    async fn find(&self, heard: &Heard<'_>, wish: Wish<'_>, most: u64) -> Result<Result<Found, String>, EngineError> {
+    async fn wished(&self, heard: &Heard<'_>, wish: Wish<'_>, most: u64) -> Result<Result<Found, String>, EngineError> {
         let locale = self.locale(heard.person).await?;
         let (Wish::File(named) | Wish::Diff(named)) = wish;
         let key = if matches!(wish, Wish::Diff(_)) { named } else { "" };

@@ -199,6 +199,10 @@ impl Gateway {
                 }
             }
         }
+        // To fetch takes a while, in which the sender may have been revoked.
+        if !words.files.is_empty() && self.engine.person_of(&update.sender).await? != Some(person) {
+            return self.stranger(update).await;
+        }
         let works = command.is_none();
         let message = Message {
             person,

@@ -29,6 +29,11 @@ struct Under<'a> {
     conversation: Conversation,
 }
 
+/// Whether a press was in this place. It says in which chat it was, and not always in which thread.
+fn is_in(place: &str, update: &Update) -> bool {
+    place.strip_prefix(&update.place.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 impl Gateway {
     pub(super) async fn pressed(&self, person: PersonId, update: &Update, press: &Press) -> Result<(), EngineError> {
         let locale = self.engine.locale(person).await?;
@@ -92,7 +97,10 @@ impl Gateway {
             return Ok(None);
         }
         let state = self.engine.state(StreamId::Conversation(row.conversation)).await?;
-        let Some(conversation) = state.conversation().filter(|known| known.channel == self.kind()) else {
+        let here = |known: &&Conversation| {
+            known.channel == self.kind() && known.address.as_ref().is_some_and(|address| is_in(&address.place, update))
+        };
+        let Some(conversation) = state.conversation().filter(here) else {
             return Ok(None);
         };
         let conversation = conversation.clone();

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use http::StatusCode;
 use throughline_api::identity::{Identity, IdentityList, OfferPairing, Pairing};
-use throughline_engine::EngineError;
 use throughline_model::conversation::Channel;
 
 use crate::app::Shared;
@@ -20,14 +19,11 @@ pub(super) async fn pair(
     caller: Caller,
     Json(body): Json<OfferPairing>,
 ) -> Result<(StatusCode, axum::Json<Pairing>), Refusal> {
-    let channel = match body.channel.as_str() {
-        "telegram" => Channel::Telegram,
-        "feishu" | "lark" => Channel::Feishu,
-        other => return Err(EngineError::NoChannel { name: other.to_owned() }.into()),
-    };
+    // The same platform under its other name.
+    let channel = if body.channel == "lark" { Channel::Feishu.word() } else { &body.channel };
     let offered = app.engine.offer_pairing(caller.person, channel).await?;
     let pairing = Pairing {
-        channel: channel.word().to_owned(),
+        channel: offered.channel.word().to_owned(),
         say: format!("/start {}", offered.code),
         code: offered.code,
         link: offered.link,

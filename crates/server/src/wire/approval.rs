@@ -4,7 +4,6 @@ use throughline_api::approval as api;
 use throughline_api::task::TaskRef;
 use throughline_model::approval::{Approval, Settlement, Source, VoidKind};
 use throughline_model::content::Text;
-use throughline_model::conversation::Channel;
 use throughline_model::ids::Id as _;
 use throughline_model::person::Identity;
 use throughline_model::policy::Standing;
@@ -137,27 +136,15 @@ fn settled(settled: &Settled, approval: &Approval) -> api::Settled {
 /// Where a decision came from.
 pub(super) fn source(source: &Source) -> api::Source {
     api::Source {
-        surface: surface(source.surface).into(),
+        surface: source.surface.word().into(),
         identity: source.identity.as_ref().map(identity),
         conversation: source.conversation.map(|conversation| conversation.uuid()),
-    }
-}
-
-fn surface(channel: Channel) -> &'static str {
-    match channel {
-        Channel::Web => "web",
-        Channel::Cli => "cli",
-        Channel::Ide => "ide",
-        Channel::Api => "api",
-        Channel::Telegram => "telegram",
-        Channel::Feishu => "feishu",
     }
 }
 
 fn identity(identity: &Identity) -> String {
     match identity {
         Identity::OsUser { uid } => format!("os_user:{uid}"),
-        Identity::Telegram { user } => format!("telegram:{user}"),
-        Identity::Feishu { open_id } => format!("feishu:{open_id}"),
+        other => other.handle(),
     }
 }

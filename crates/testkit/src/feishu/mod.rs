@@ -340,6 +340,23 @@ impl OpenPlatform {
         found.unwrap_or_else(|| panic!("events stay without an acknowledgement"));
     }
 
+    /// Waits until no more events than these wait, however long that takes while some go.
+    ///
+    /// # Panics
+    /// If none goes for a while.
+    pub fn wait_for_backlog(&self, most: usize) {
+        let mut last = usize::MAX;
+        loop {
+            let waits = |event: &&state::Event| event.standing != Standing::Acknowledged;
+            let waiting = |known: &Platform| known.events.iter().filter(waits).count();
+            let went = self.platform.wait_for(|known| Some(waiting(known)).filter(|now| *now <= most || *now < last));
+            last = went.unwrap_or_else(|| panic!("{last} events stay"));
+            if last <= most {
+                return;
+            }
+        }
+    }
+
     /// Waits until an event was brought so often.
     ///
     /// # Panics

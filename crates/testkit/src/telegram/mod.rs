@@ -166,6 +166,17 @@ impl BotApi {
         self.platform.change(|known| known.feed.pending.insert(0, again));
     }
 
+    /// Brings an update once more, confirmed or not.
+    ///
+    /// # Panics
+    /// If there was none with this number.
+    pub fn repeats(&self, id: i64) {
+        self.platform.change(|known| {
+            let found = known.feed.history.get(&id).cloned().unwrap_or_else(|| panic!("there was no update {id}"));
+            known.feed.pending.insert(0, Pending { id, body: found });
+        });
+    }
+
     /// What people do happens at this time, in seconds since 1970: the platform's clock need not be ours.
     pub fn set_clock(&self, date: i64) {
         self.platform.change(|known| known.date = date);
@@ -190,6 +201,11 @@ impl BotApi {
         let parameters = json!({ "retry_after": retry_after_secs });
         let body = json!({"ok": false, "error_code": 429, "description": description, "parameters": parameters});
         self.fails(method, Fault::Refuse { status: 429, body, header: None });
+    }
+
+    /// Calls of this method are not answered until it is said otherwise; `None` lets all go on.
+    pub fn hold(&self, method: Option<&str>) {
+        self.platform.change(|known| known.held = method.map(str::to_owned));
     }
 
     /// The token is no longer good, or is again.
@@ -268,6 +284,24 @@ impl BotApi {
     pub fn wait_for_quiet(&self) {
         let found = self.platform.wait_for(|known| known.feed.pending.is_empty().then_some(()));
         found.unwrap_or_else(|| panic!("updates stay unconfirmed"));
+    }
+
+    /// Waits until no more updates than these wait, however long that takes while some go.
+    ///
+    /// # Panics
+    /// If none goes for a while.
+    pub fn wait_for_backlog(&self, most: usize) {
+        let mut last = usize::MAX;
+        loop {
+            let waiting = |known: &Platform| known.feed.pending.len();
+            let went = self
+                .platform
+                .wait_for(|known| (waiting(known) <= most || waiting(known) < last).then(|| waiting(known)));
+            last = went.unwrap_or_else(|| panic!("{last} updates stay"));
+            if last <= most {
+                return;
+            }
+        }
     }
 
     /// Waits until the bot wants to be called, and says where.

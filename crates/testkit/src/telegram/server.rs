@@ -39,6 +39,7 @@ async fn call(
         known.calls.push(Call { method: method.clone(), body: body.clone() });
         known.faults.next(&method)
     });
+    platform.until(|known| (known.held.as_ref() != Some(&method)).then_some(())).await;
     if let Some(response) = fault.as_ref().and_then(Fault::instead) {
         return response;
     }

@@ -93,6 +93,8 @@ pub(super) struct Pending {
 #[derive(Default)]
 pub(super) struct Feed {
     pub(super) pending: Vec<Pending>,
+    /// All that there ever were.
+    pub(super) history: BTreeMap<i64, String>,
     pub(super) last: i64,
     pub(super) hook: Option<Hook>,
     /// The loopback address that calls to anywhere else come out at.
@@ -119,6 +121,8 @@ pub(super) struct Platform {
     pub(super) feed: Feed,
     pub(super) calls: Vec<Call>,
     pub(super) faults: Faults,
+    /// Calls of this method wait.
+    pub(super) held: Option<String>,
 }
 
 impl Platform {
@@ -135,6 +139,7 @@ impl Platform {
             feed: Feed::default(),
             calls: vec![],
             faults: Faults::default(),
+            held: None,
         }
     }
 
@@ -157,6 +162,7 @@ impl Platform {
         self.feed.last += 1;
         let id = self.feed.last;
         update["update_id"] = json!(id);
+        self.feed.history.insert(id, update.to_string());
         self.feed.pending.push(Pending { id, body: update.to_string() });
         id
     }

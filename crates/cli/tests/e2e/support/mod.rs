@@ -86,7 +86,8 @@ impl World {
             .env("HOME", self.dir.path())
             .env("TZ", "UTC")
             .env("THROUGHLINE_HOME", &self.home)
-            .env("THROUGHLINE_LOG", "debug")
+            // In a long run, millions of lines would be most of the work.
+            .env("THROUGHLINE_LOG", std::env::var("TL_LOG").unwrap_or_else(|_| "debug".into()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
