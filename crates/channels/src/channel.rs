@@ -1,6 +1,7 @@
 //! The trait of a channel, and what goes out through it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -70,8 +71,9 @@ pub struct Abilities {
     pub unit: Unit,
     /// Whether who presses a button sees what [`Channel::acknowledge`] says.
     pub toasts: bool,
-    /// Whether the platform knows a delivery again by its id, so that sending it twice is the same as once.
-    pub knows_deliveries: bool,
+    /// For how long the platform knows a delivery again by its id, so that sending it twice is the same as once; none if
+    /// it never does.
+    pub remembers: Option<Duration>,
     /// The largest file that can be fetched.
     pub max_file_bytes: u64,
     /// The largest file that can be sent.
@@ -118,8 +120,10 @@ pub struct MessageRef(pub String);
 /// A message for one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outbound {
-    /// Which delivery: the idempotency key, for platforms that take one.
+    /// Which delivery: with the page, the idempotency key for platforms that take one.
     pub delivery: DeliveryId,
+    /// Which page of it.
+    pub page: usize,
     /// Where to.
     pub place: Place,
     /// The words. Whoever writes them keeps to the channel's longest message.

@@ -17,8 +17,9 @@
 //!   Lost connections are the channel's own affair: it backs off and keeps the pause that the platform wants. Where
 //!   the platform calls instead of being asked, [`Channel::called`] checks that it is the platform, then does the same.
 //! - **Out**: [`Channel::send`] renders [`rich::Rich`] so that nothing in it can become markup, and says how it ended:
-//!   [`SendError::Later`] only if the platform has not taken it (or knows the delivery again by its id),
-//!   [`SendError::Dead`] if it never will, [`SendError::Unknown`] if nobody can know. It retries nothing by itself.
+//!   [`SendError::Later`] only if the platform has not taken it, [`SendError::Dead`] if it never will,
+//!   [`SendError::Unknown`] if nobody can know. It retries nothing by itself: whether what may have been done can be done
+//!   again follows from [`Abilities::remembers`].
 //! - **Tests**: an honest stub of the platform in `throughline-testkit`, with the platform's own rules and words, that
 //!   software which we did not write is content with (`channels-check/`); then the faults against it (`tests/platforms`):
 //!   too fast, server errors, an answer lost after it was done, disconnects, duplicates, wrong order, a revoked secret,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use throughline_channels::mask::Mask;
-use throughline_channels::{Channel, Channels, MessageRef, Outbound, Place, SendError, Upload};
+use throughline_channels::{Abilities, Channel, Channels, MessageRef, Outbound, Place, SendError, Upload};
 use throughline_model::command::Command;
 use throughline_model::conversation::{Address, Conversation, ConversationCommand};
 use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
@@ -21,6 +21,9 @@ use crate::config::{ChannelSettings, Config};
 use crate::core::{Core, ExecuteError, Request};
 use crate::letter::{Letter, Writer};
 use crate::parcel;
+
+/// How soon something is tried again that may have arrived.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// See the file's header.
 pub(crate) struct Outbox {
@@ -86,7 +89,8 @@ impl Outbox {
         if delivery.push == PushReason::Progress && !channel.abilities().edits {
             return settled(DeliveryOutcome::Dead);
         }
-        if delivery.attempted && !again_is_once(channel.as_ref(), conversation, delivery) {
+        let again = self.again_is_once(channel.abilities(), conversation, delivery);
+        if delivery.attempted && again == Again::Twice {
             tracing::warn!(delivery = %delivery.id, "a delivery may have arrived before the daemon stopped");
             return settled(DeliveryOutcome::Unknown);
         }
@@ -101,7 +105,7 @@ impl Outbox {
         if let Some(file) = parcel::of(&self.core, &self.mask, delivery, &place).await? {
             let Some(file) = file else { return settled(DeliveryOutcome::Dead) };
             self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-            return Ok(hand_over_file(channel.as_ref(), delivery, &file).await);
+            return Ok(hand_over_file(channel.as_ref(), delivery, &file, again).await);
         }
         let writer = Writer { core: &self.core, mask: &self.mask, abilities: channel.abilities() };
         let Some(mut letter) = writer.letter(conversation, delivery).await? else {
@@ -110,7 +114,7 @@ impl Outbox {
         // Once more, as people will see it: markup may have kept the halves of a secret apart.
         letter.text = self.mask.rich(&letter.text);
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-        Ok(hand_over(channel.as_ref(), delivery, &place, letter).await)
+        Ok(hand_over(channel.as_ref(), delivery, &place, letter, again).await)
     }
 
     /// Whether whoever is at the address is still who the conversation is with. Revocation takes effect at once.
@@ -138,6 +142,20 @@ impl Outbox {
         self.core.execute(Request::of(stream, Command::Conversation(command))).await.map(drop)
     }
 
+    /// To change a message again is the same as once; a new one is, for as long as the platform knows it again.
+    fn again_is_once(&self, abilities: &Abilities, conversation: &Conversation, delivery: &Delivery) -> Again {
+        let once = match delivery.push {
+            PushReason::Decided | PushReason::Worked => true,
+            // What it says may have changed meanwhile: the first of them would stay as it was.
+            PushReason::Progress => delivery
+                .turn
+                .and_then(|turn| conversation.progress.get(&turn))
+                .is_some_and(|progress| matches!(progress.seen, Seen::As(_))),
+            _ => abilities.remembers.is_some_and(|span| self.core.clock.at() < delivery.queued_at().after(span)),
+        };
+        if once { Again::Once } else { Again::Twice }
+    }
+
     fn door(&self, conversation: ConversationId) -> Arc<tokio::sync::Mutex<()>> {
         let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
         doors.retain(|_, door| Arc::strong_count(door) > 1);
@@ -145,25 +163,21 @@ impl Outbox {
     }
 }
 
-/// Whether sending it again is the same as once. To change a message again is.
-fn again_is_once(channel: &dyn Channel, conversation: &Conversation, delivery: &Delivery) -> bool {
-    match delivery.push {
-        PushReason::Decided | PushReason::Worked => true,
-        // What it says may have changed meanwhile, so no platform would know it again.
-        PushReason::Progress => delivery
-            .turn
-            .and_then(|turn| conversation.progress.get(&turn))
-            .is_some_and(|progress| matches!(progress.seen, Seen::As(_))),
-        _ => channel.abilities().knows_deliveries,
-    }
+/// What comes of sending something once more that may have arrived.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// It is there once.
+    Once,
+    /// It may be there twice.
+    Twice,
 }
 
 /// A letter goes out page by page, with the buttons under the last one.
-async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, letter: Letter) -> Tried {
+async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, letter: Letter, again: Again) -> Tried {
     let abilities = channel.abilities();
     let words_only = letter.buttons.is_empty() && letter.replaces.is_none();
     if let Some(file) = parcel::long(&letter.text, abilities, delivery, place).filter(|_| words_only) {
-        return hand_over_file(channel, delivery, &file).await;
+        return hand_over_file(channel, delivery, &file, again).await;
     }
     let pages = letter.text.split(abilities.unit, abilities.max_length);
     let last = pages.len().saturating_sub(1);
@@ -171,6 +185,7 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
     for (at, text) in pages.into_iter().enumerate() {
         let message = Outbound {
             delivery: delivery.id,
+            page: at,
             place: place.clone(),
             text,
             buttons: if at == last && abilities.buttons { letter.buttons.clone() } else { vec![] },
@@ -181,25 +196,26 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
         match channel.send(&message).await {
             Ok(receipt) => sent = Some(receipt.message.0),
             // A part has arrived, so sending it again would say it twice, unless the platform knows it again.
-            Err(SendError::Later { .. }) if sent.is_some() && !abilities.knows_deliveries => {
+            Err(SendError::Later { .. }) if sent.is_some() && again == Again::Twice => {
                 return Tried::Settled(DeliveryOutcome::Unknown, sent);
             }
-            Err(error) => return failed(delivery, error),
+            Err(error) => return failed(delivery, error, again),
         }
     }
     Tried::Settled(DeliveryOutcome::Sent, sent)
 }
 
-async fn hand_over_file(channel: &dyn Channel, delivery: &Delivery, file: &Upload) -> Tried {
+async fn hand_over_file(channel: &dyn Channel, delivery: &Delivery, file: &Upload, again: Again) -> Tried {
     match channel.upload(file).await {
         Ok(receipt) => Tried::Settled(DeliveryOutcome::Sent, Some(receipt.message.0)),
-        Err(error) => failed(delivery, error),
+        Err(error) => failed(delivery, error, again),
     }
 }
 
-fn failed(delivery: &Delivery, error: SendError) -> Tried {
+fn failed(delivery: &Delivery, error: SendError, again: Again) -> Tried {
     match error {
         SendError::Later { after_secs } => Tried::Later(Duration::from_secs(after_secs)),
+        SendError::Unknown(_) if again == Again::Once => Tried::Later(RETRY),
         SendError::Unknown(why) => {
             tracing::warn!(why, delivery = %delivery.id, "a delivery may or may not have arrived");
             Tried::Settled(DeliveryOutcome::Unknown, None)

@@ -51,6 +51,12 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// When it was queued, at the earliest.
+    #[must_use]
+    pub fn queued_at(&self) -> Timestamp {
+        self.expires_at.before(TTL)
+    }
+
     /// Whether it may leave at this time.
     #[must_use]
     pub fn is_due(&self, at: Timestamp) -> bool {

@@ -30,6 +30,7 @@ const VOCABULARY: &[&str] = &[
     "pairing",
     "progress message",
     "gateway",
+    "hook",
     "focus",
     "role",
     "role profile",

@@ -18,7 +18,6 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use prost::Message as _;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use throughline_model::conversation::Channel as Kind;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +50,8 @@ const ABILITIES: Abilities = Abilities {
     max_length: 4_000,
     unit: Unit::Bytes,
     toasts: false,
-    knows_deliveries: true,
+    // It is an hour there; clocks and calls take their time.
+    remembers: Some(Duration::from_secs(50 * 60)),
     max_file_bytes: 20 << 20,
     max_upload_bytes: 30 << 20,
 };
@@ -185,23 +185,30 @@ impl Channel for Feishu {
         let sent = match &message.replaces {
             Some(known) => {
                 let path = format!("/open-apis/im/v1/messages/{}", known.0);
-                let changed = self.api.call(Method::PATCH, &path, &json!({ "content": content })).await;
-                changed.map(|_| known.clone())
+                match self.api.call(Method::PATCH, &path, &json!({ "content": content })).await {
+                    // To change a card again to the same is the same as once.
+                    Err(ApiError::Lost(_)) => return Err(SendError::Later { after_secs: 1 }),
+                    changed => changed.map(|_| known.clone()),
+                }
             }
             None => {
                 let body = json!({"msg_type": "interactive", "content": content});
-                let key = key(&message.delivery.to_string(), content.as_bytes());
+                let key = format!("{}-{}", message.delivery, message.page);
                 self.post(&message.place, message.answers.as_ref(), &key, body).await
             }
         };
-        settled(sent)
+        Ok(Receipt { message: sent? })
     }
 
     async fn upload(&self, file: &Upload) -> Result<Receipt, SendError> {
-        let file_key = self.api.upload(&file.name, &file.mime, &file.bytes).await?;
+        let file_key = match self.api.upload(&file.name, &file.mime, &file.bytes).await {
+            // Nobody sees a file that is in no message.
+            Err(ApiError::Lost(_)) => return Err(SendError::Later { after_secs: 1 }),
+            other => other?,
+        };
         let body = json!({"msg_type": "file", "content": json!({ "file_key": file_key }).to_string()});
-        let key = key(&file.delivery.to_string(), &file.bytes);
-        settled(self.post(&file.place, file.answers.as_ref(), &key, body).await)
+        let key = format!("{}-file", file.delivery);
+        Ok(Receipt { message: self.post(&file.place, file.answers.as_ref(), &key, body).await? })
     }
 
     /// The card itself changes, which says more than a word that vanishes.
@@ -272,18 +279,4 @@ fn service(url: &str) -> i32 {
 /// The chat, and the first message of the thread in it.
 fn address(place: &Place) -> (&str, Option<&str>) {
     place.0.split_once('/').map_or((place.0.as_str(), None), |(chat, root)| (chat, Some(root)))
-}
-
-/// By which the platform knows a message again: pages of one delivery are different ones. At most 50 letters.
-fn key(delivery: &str, content: &[u8]) -> String {
-    let hash: String = Sha256::digest(content).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    format!("{delivery}-{hash}")
-}
-
-/// The platform knows a delivery by its id, so what may have been done can be done again.
-fn settled(sent: Result<MessageRef, ApiError>) -> Result<Receipt, SendError> {
-    match sent {
-        Err(ApiError::Lost(_)) => Err(SendError::Later { after_secs: 1 }),
-        other => Ok(Receipt { message: other? }),
-    }
 }

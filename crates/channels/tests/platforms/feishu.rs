@@ -62,11 +62,13 @@ async fn the_pages_of_one_delivery_are_all_sent_and_none_twice() {
     let chat = platform.knows("ou_1");
     let feishu = client(&platform);
     let first = outbound(&chat, Rich::plain("page one"));
-    let second = Outbound { text: Rich::plain("page two"), ..first.clone() };
+    let second = Outbound { page: 1, text: Rich::plain("page two"), ..first.clone() };
     for _ in 0..2 {
         feishu.send(&first).await.unwrap();
         feishu.send(&second).await.unwrap();
     }
+    // What it says may have been written anew meanwhile; it is the same page.
+    feishu.send(&Outbound { text: Rich::plain("page one, later"), ..first }).await.unwrap();
     let words: Vec<_> = platform.sent().iter().map(throughline_testkit::feishu::Message::words).collect();
     assert_eq!(words, ["page one", "page two"]);
 }

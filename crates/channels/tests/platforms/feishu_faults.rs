@@ -121,7 +121,7 @@ async fn what_may_have_been_sent_is_sent_again_and_is_one_message() {
         let (platform, feishu, message) = known();
         let feishu = feishu.with_patience(Duration::from_secs(3));
         platform.fails("send", fault.clone());
-        assert_eq!(feishu.send(&message).await, Err(SendError::Later { after_secs: 1 }), "{fault:?}");
+        assert!(matches!(feishu.send(&message).await, Err(SendError::Unknown(_))), "{fault:?}");
         assert_eq!(platform.sent().len(), done, "{fault:?}");
         feishu.send(&message).await.unwrap();
         assert_eq!(platform.sent().len(), 1, "{fault:?}");

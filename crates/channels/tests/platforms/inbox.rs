@@ -112,6 +112,7 @@ pub(crate) fn outbound(place: &str, text: Rich) -> Outbound {
     let seed = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     Outbound {
         delivery: Mint::new(Timestamp::from_millis(1), seed.into()).id(),
+        page: 0,
         place: Place(place.into()),
         text,
         buttons: vec![],

@@ -151,6 +151,7 @@ impl Gateway {
     fn tell_stranger(&self, place: &Place, words: &str) {
         let message = Outbound {
             delivery: self.engine.inner.core.clock.now().mint().id(),
+            page: 0,
             place: place.clone(),
             text: Rich::from_markdown(words),
             buttons: vec![],
