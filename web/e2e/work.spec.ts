@@ -123,6 +123,29 @@ test("what waits behind a running turn is shown, taken back and edited; the turn
   await expect(page.locator(".entry.result")).toContainText("Stopped");
 });
 
+test.describe("on a slow line", () => {
+  // A service worker's requests would pass by the gate below.
+  test.use({ serviceWorkers: "block" });
+  test("what is written before its task has loaded goes there, once", async ({ page, daemon }) => {
+    daemon.addProject();
+    const key = daemon.say("say first");
+    await enter(page, daemon);
+    let open = () => {};
+    const gate = new Promise<void>((opened) => (open = opened));
+    await page.route(`**/api/v1/tasks/${key}**`, async (route) => {
+      await gate;
+      await route.continue();
+    });
+    await page.goto(`${daemon.url}/tasks/${key}`);
+    await say(page, "recall");
+    await expect.poll(() => daemon.tl("show", key, "--json")).toContain("recall");
+    open();
+    await expect(page.locator(".entry.user_message")).toHaveCount(2);
+    await expect(page.locator(".entry.message").last()).toContainText("say first");
+    await expect(page.locator(".row")).toHaveCount(1);
+  });
+});
+
 test("an attachment goes along", async ({ page, daemon }) => {
   daemon.addProject();
   await enter(page, daemon);

@@ -42,6 +42,8 @@ pub(crate) enum Style {
     Warn,
     Bad,
     Accent,
+    /// White on black, whatever the terminal's own colours are.
+    Lamp,
 }
 
 /// Where a command prints.
@@ -96,6 +98,7 @@ impl Output {
             Style::Warn => "33",
             Style::Bad => "31",
             Style::Accent => "36",
+            Style::Lamp => "97;40",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }

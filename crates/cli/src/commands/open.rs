@@ -7,6 +7,7 @@ use throughline_api::login::Place;
 
 use super::Context;
 use crate::failure::{Failure, Outcome};
+use crate::output::Style;
 use crate::qr;
 
 /// What opens a link on this machine, in the order in which they are tried.
@@ -47,7 +48,10 @@ async fn phone(context: Context) -> Outcome {
         Failure::new("link_too_long", format!("the link does not fit a picture: {error}"))
             .hint("use a shorter public_url")
     })?;
-    context.output.document(&link, || {
+    let output = context.output;
+    output.document(&link, || {
+        let picture: Vec<String> = picture.lines().map(|line| output.paint(Style::Lamp, line)).collect();
+        let picture = picture.join("\n");
         format!("{picture}\n\nopen {}\nit lets one browser in, once, within ten minutes\n", link.url)
     })
 }
