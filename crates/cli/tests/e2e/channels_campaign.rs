@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::Signal;
@@ -266,23 +267,41 @@ fn each_update_has_one_effect_where_the_platform_is_asked_and_the_daemon_dies() 
     play(Way::Asked);
 }
 
+/// How many calls are made before the first is answered.
+const AT_ONCE: usize = 50;
+/// How much one stranger does.
+const EACH: u64 = 5;
+/// How many connections a channel's strangers have.
+const CONNECTIONS: u64 = 4;
+
 /// A connection that is used again and again.
 struct Caller {
-    host: String,
-    stream: Option<BufReader<TcpStream>>,
+    stream: BufReader<TcpStream>,
+    path: &'static str,
+    header: String,
 }
 
 impl Caller {
-    fn post(&mut self, path: &str, header: &str, body: &str) -> u16 {
-        let mut stream =
-            self.stream.take().unwrap_or_else(|| BufReader::new(TcpStream::connect(&self.host).expect("it listens")));
-        let (host, length) = (&self.host, body.len());
-        let head = format!("POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n{header}\r\n\r\n");
-        stream.get_mut().write_all(&[head.as_bytes(), body.as_bytes()].concat()).expect("sent");
-        let (mut status, mut length, mut close) = (0, 0, false);
+    fn new(host: &str, path: &'static str, header: &str) -> Self {
+        let stream = BufReader::new(TcpStream::connect(host).expect("it listens"));
+        Caller { stream, path, header: format!("host: {host}\r\n{header}") }
+    }
+
+    /// The statuses of these calls, which are made one after the other without waiting.
+    fn post(&mut self, bodies: &[String]) -> Vec<u16> {
+        let (path, header) = (self.path, &self.header);
+        let call =
+            |body: &String| format!("POST {path} HTTP/1.1\r\n{header}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let calls: String = bodies.iter().map(call).collect();
+        self.stream.get_mut().write_all(calls.as_bytes()).expect("sent");
+        bodies.iter().map(|_| self.answer()).collect()
+    }
+
+    fn answer(&mut self) -> u16 {
+        let (mut status, mut length) = (0, 0);
         for nth in 0.. {
             let mut line = String::new();
-            stream.read_line(&mut line).expect("a line");
+            self.stream.read_line(&mut line).expect("a line");
             let line = line.trim().to_ascii_lowercase();
             if line.is_empty() {
                 break;
@@ -293,13 +312,41 @@ impl Caller {
             if let Some(bytes) = line.strip_prefix("content-length: ") {
                 length = bytes.parse().expect("a length");
             }
-            close |= line == "connection: close";
         }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).expect("a body");
-        self.stream = (!close).then_some(stream);
+        self.stream.read_exact(&mut vec![0; length]).expect("a body");
         status
     }
+}
+
+/// So many calls of strangers, over several connections; how many were looked at, and did not only knock.
+fn crowd(
+    strangers: u64,
+    noise: &mut Noise,
+    caller: impl Fn() -> Caller,
+    seeds: impl Fn(&mut Noise) -> Vec<Value> + Send + Clone + 'static,
+) -> Vec<JoinHandle<u64>> {
+    let one = |nth: u64| {
+        let (mut caller, mut noise, seeds) = (caller(), Noise::new(noise.number()), seeds.clone());
+        let mut left = (strangers + nth) / CONNECTIONS;
+        std::thread::spawn(move || {
+            let mut looked_at = 0;
+            while left > 0 {
+                let mut bodies = vec![];
+                while bodies.len() < AT_ONCE && (bodies.len() as u64) < left {
+                    let some = seeds(&mut noise);
+                    let fit = left - bodies.len() as u64;
+                    bodies.extend((0..fit.min(EACH)).map(|_| strange(&mut noise, &some)));
+                }
+                for (status, body) in caller.post(&bodies).into_iter().zip(&bodies) {
+                    assert!(status == 200 || status == 403, "{status} to {body}");
+                    looked_at += u64::from(status == 200);
+                }
+                left -= bodies.len() as u64;
+            }
+            looked_at
+        })
+    };
+    (0..CONNECTIONS).map(one).collect()
 }
 
 /// Now, as the record sees it.
@@ -400,8 +447,8 @@ fn whatever_strangers_send_leaves_no_trace_in_the_record() {
     bot.says(ADA, world.json(&["pair", "telegram"])["say"].as_str().expect("what to say"));
     bot.wait_for_sent(|sent| sent.shown.text.contains("Paired"));
     let pairing = app.payload(&app.says(ADA_OPEN_ID, world.json(&["pair", "feishu"])["say"].as_str().expect("words")));
-    let mut feishu = Caller { host: host.clone(), stream: None };
-    while feishu.post("/hooks/feishu", "content-type: application/json", &pairing) != 200 {}
+    let json = "content-type: application/json";
+    while Caller::new(&host, "/hooks/feishu", json).post(std::slice::from_ref(&pairing)) != [200] {}
     app.wait_for_sent(|sent| sent.words().contains("Paired"));
     bot.says(ADA, "/new run echo hi");
     let asked = bot.wait_for_sent(|sent| sent.shown.text.contains("waiting for approval"));
@@ -412,27 +459,22 @@ fn whatever_strangers_send_leaves_no_trace_in_the_record() {
     let approval = world.wait_for_approval("shop-1");
     // Both chats have been told, and nobody says anything to them any more.
     let (since, began) = (now(), Instant::now());
-    let mut other = Noise::new(noise.number());
-    let feishus = std::thread::spawn(move || {
-        let mut believed = 0;
-        for _ in 0..strangers {
-            let seeds = events(&mut other, &card_yes, &card.id, &card.chat);
-            let body = strange(&mut other, &seeds);
-            match feishu.post("/hooks/feishu", "content-type: application/json", &body) {
-                200 => believed += 1,
-                status => assert!(status == 403, "{status} to {body}"),
-            }
-        }
-        believed
-    });
-    let mut telegram = Caller { host, stream: None };
-    for _ in 0..strangers {
-        let seeds = updates(&mut noise, &yes, asked.id);
-        let body = strange(&mut noise, &seeds);
-        assert_eq!(telegram.post("/hooks/telegram", &secret, &body), 200, "{body}");
-    }
-    let believed = feishus.join().expect("they are answered");
-    assert!(believed > strangers / 2, "{believed} of {strangers} events were looked at");
+    let feishus = crowd(
+        strangers,
+        &mut noise,
+        || Caller::new(&host, "/hooks/feishu", json),
+        move |noise| events(noise, &card_yes, &card.id, &card.chat),
+    );
+    let telegrams = crowd(
+        strangers,
+        &mut noise,
+        || Caller::new(&host, "/hooks/telegram", &secret),
+        move |noise| updates(noise, &yes, asked.id),
+    );
+    let looked_at = |crowd: Vec<JoinHandle<u64>>| crowd.into_iter().map(|one| one.join().expect("an end")).sum::<u64>();
+    assert_eq!(looked_at(telegrams), strangers, "all have the secret");
+    let believed = looked_at(feishus);
+    assert!(believed > strangers / 2, "{believed} of {strangers} have the token");
     println!("{strangers} updates and {strangers} events of strangers in {} s", began.elapsed().as_secs());
     assert_eq!(world.task("shop-1")["approvals"][0]["id"], approval, "it still waits");
     assert_eq!(world.json(&["identities"])["identities"].as_array().expect("a list").len(), 3);

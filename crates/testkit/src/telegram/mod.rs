@@ -173,7 +173,9 @@ impl BotApi {
     pub fn repeats(&self, id: i64) {
         self.platform.change(|known| {
             let found = known.feed.history.get(&id).cloned().unwrap_or_else(|| panic!("there was no update {id}"));
-            known.feed.pending.insert(0, Pending { id, body: found });
+            // By number, as the platform tells them.
+            let at = known.feed.pending.partition_point(|pending| pending.id < id);
+            known.feed.pending.insert(at, Pending { id, body: found });
         });
     }
 
