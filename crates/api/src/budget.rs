@@ -14,7 +14,7 @@ pub struct Caps {
     pub turns: Option<u64>,
     /// So many minutes in which agents work.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub minutes: Option<u64>,
+    pub minutes: Option<f64>,
     /// So many tokens, as far as the agent reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
@@ -30,7 +30,7 @@ pub struct Budget {
     pub task: TaskRef,
     /// What it may use.
     pub caps: Caps,
-    /// What it has used since they were set or extended. Minutes are rounded down.
+    /// What it has used since they were set or extended. Minutes are rounded down to hundredths.
     pub used: Caps,
     /// Which cap was reached: `turns`, `minutes`, `tokens` or `cost`. Nothing starts until a person says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]

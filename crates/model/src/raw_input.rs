@@ -252,6 +252,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_json_is_told_what_was_expected() {
+        use serde::de::value::{BytesDeserializer, Error};
+        let error: Error = Json::deserialize(BytesDeserializer::new(b"ls")).expect_err("bytes are no JSON");
+        assert!(error.to_string().contains("JSON whose names are unique"), "{error}");
+    }
+
+    #[test]
     fn without_an_input_there_is_the_agents_description_and_of_a_long_one_the_head() {
         assert_eq!(words(&ask(None)), Words { text: "Do it".into(), complete: true });
         let blob = BlobRef { sha256: "00".into(), bytes: 5_000_000 };

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Cap;
 use crate::checkpoint::CheckpointTree;
 use crate::ids::{InputId, TurnId};
 use crate::input::QueuedInput;
@@ -72,7 +73,7 @@ pub enum TurnStage {
     Running,
 }
 
-/// Why a person stops a turn.
+/// Why a turn is stopped in the name of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopWish {
@@ -80,6 +81,11 @@ pub enum StopWish {
     Cancel,
     /// They want something else first.
     Interrupt,
+    /// They gave it a budget, and it is used up.
+    Budget {
+        /// Which cap was reached.
+        cap: Cap,
+    },
 }
 
 /// How a turn ended.

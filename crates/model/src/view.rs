@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{Approval, Settlement};
+use crate::budget::Spent;
 use crate::conversation::ConversationEvent;
 use crate::delivery::Delivery;
 use crate::event::Event;
@@ -64,9 +65,9 @@ pub struct TaskRow {
     pub agent: String,
     /// The last words of an agent.
     pub last_said: String,
-    /// What an agent asks to do, if it waits for a yes.
+    /// What it waits for a yes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting_for: Option<String>,
+    pub waiting_for: Option<WaitingFor>,
     /// How many steps of the plan are done, and of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<(usize, usize)>,
@@ -78,6 +79,16 @@ pub struct TaskRow {
     pub unasked_mode: Option<String>,
     /// When something happened to it last.
     pub updated_at: Timestamp,
+}
+
+/// What a task waits for a yes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum WaitingFor {
+    /// What an agent asks to do.
+    Approval(String),
+    /// A new budget: this one is used up.
+    Budget(Spent),
 }
 
 /// An execution in a task's row.
@@ -280,7 +291,9 @@ impl TaskRow {
             activity: task.activity(),
             agent: primary.map(|execution| execution.agent.clone()).unwrap_or_default(),
             last_said: primary.map(|execution| execution.past.last_said.clone()).unwrap_or_default(),
-            waiting_for: pending.map(|pending| pending.approval.ask.title.chars().take(ASKED_CHARS).collect()),
+            waiting_for: pending
+                .map(|pending| WaitingFor::Approval(pending.approval.ask.title.chars().take(ASKED_CHARS).collect()))
+                .or_else(|| task.spent().map(WaitingFor::Budget)),
             plan: task.plan.progress(),
             executions: live.map(|execution| ExecutionRow::of(task, execution)).collect(),
             unasked_mode: task.unasked_mode(),

@@ -374,6 +374,18 @@ fn what_a_chat_does_not_show_cannot_be_approved_there() {
 }
 
 #[test]
+fn why_something_is_void_is_written_only_where_it_is_worth_a_word() {
+    let written = |kind| {
+        let settlement = Settlement::Void { cause: "x".into(), kind };
+        let text = serde_json::to_string(&settlement).expect("json");
+        assert_eq!(serde_json::from_str::<Settlement>(&text).expect("it is read again"), settlement);
+        text
+    };
+    assert_eq!(written(VoidKind::Gone), r#"{"state":"void","cause":"x"}"#);
+    assert_eq!(written(VoidKind::NotAsked), r#"{"state":"void","cause":"x","kind":"not_asked"}"#);
+}
+
+#[test]
 fn an_input_that_a_person_can_be_shown_is_kept_where_it_can_be_shown() {
     assert_eq!((Ask::INPUT_MAX_BYTES, View::FULL.max_chars, View::CHAT.max_chars), (131_072, 100_000, 4_000));
 }
@@ -396,6 +408,7 @@ fn ten_thousand_requests_are_not_ten_thousand_questions() {
     for _ in 0..10_000 {
         let approval = world.mint.id();
         world.report(task, asked(approval)).expect("current");
+        assert!(world.task(task).approvals.pending.len() <= 32);
     }
     assert_eq!(world.task(task).approvals.pending.len(), 32);
     assert_eq!(world.count(|event| matches!(event, TaskEvent::ApprovalsRefused { .. })), 1, "said once");

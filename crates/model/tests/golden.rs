@@ -121,7 +121,7 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
     world.report(task, Report::Questioned(Box::new(question))).expect("current");
     let answer = Answer::Words { text: "green".into() };
     world.tell(task, TaskCommand::AnswerQuestion { question: id, answer, by }).expect("it waits");
-    let caps = Caps { turns: Some(1), minutes: Some(5), tokens: Some(1_000), cost: Some(2.5) };
+    let caps = Caps { turns: Some(1), minutes: Some(5.0), tokens: Some(1_000), cost: Some(2.5) };
     world.tell(task, TaskCommand::SetBudget { caps, by }).expect("set");
     for _ in 0..33 {
         let approval = world.mint.id();

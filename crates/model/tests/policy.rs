@@ -477,6 +477,47 @@ fn words_are_read_strictly() {
 }
 
 #[test]
+fn each_way_to_run_something_else_is_known_for_itself() {
+    for (line, word) in [
+        // A program that starts others, and nothing more than its name.
+        ("find", "find"),
+        ("time ls", "time"),
+        ("if", "if"),
+        // An interpreter without a script.
+        ("python3.12", "python3.12"),
+        ("ruby -n x", "ruby"),
+        ("python -m http.server", "python"),
+        // A wrapper, in whatever place.
+        ("unheard-of env ls", "env"),
+        // A flag that says what to run, to whatever program.
+        ("unheard-of --exec ls", "--exec"),
+        ("unheard-of --exec=ls", "--exec=ls"),
+        // A word of one program alone.
+        ("git bisect run", "bisect"),
+        // A transport that is a command.
+        ("git fetch ext::x", "ext::x"),
+        // What stands before the verb.
+        ("cargo -q test", "-q"),
+    ] {
+        assert_eq!(parse(line), Err(Unclear::Runs(word.into())), "{line}");
+    }
+    for line in ["unheard-of bisect", "unheard-of ext::x", "unheard-of -C x", "cargo test -q", "unheard-of --executed"]
+    {
+        assert!(parse(line).is_ok(), "{line}: {:?}", parse(line));
+    }
+}
+
+#[test]
+fn an_action_is_inside_if_all_that_it_names_is() {
+    let inside = |input: &str| {
+        let action = Action::of(&ask(input));
+        places(&action).all_inside(&action, &["/shop"])
+    };
+    assert!(inside(r#"{"command":"ls","workdir":"/shop/src"}"#));
+    assert!(!inside(r#"{"command":"ls","workdir":"/etc"}"#));
+}
+
+#[test]
 fn a_rule_is_told_in_words() {
     assert_eq!(RuleDraft::of(words("cargo test"), None).words(), "cargo test [names]");
     assert_eq!(RuleDraft::of(words("make"), None).words(), "make");

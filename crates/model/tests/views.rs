@@ -24,7 +24,7 @@ use throughline_model::route::{Intent, RouteDecision, Scope};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, Task, TaskCommand, TaskEvent, TurnAnswer};
 use throughline_model::time::Timestamp;
-use throughline_model::view::{Row, TaskRow, rows};
+use throughline_model::view::{Row, TaskRow, WaitingFor, rows};
 
 const LATER: i64 = 200_000;
 
@@ -369,7 +369,7 @@ proptest! {
             row.title.clone_from(&texts[1]);
             row.agent.clone_from(&texts[2]);
             row.last_said.clone_from(&texts[3]);
-            row.waiting_for = Some(texts[4].clone());
+            row.waiting_for = Some(WaitingFor::Approval(texts[4].clone()));
             row.activity = Activity::Failed { reason: texts[5].clone() };
             for locale in Locale::ALL {
                 let lines = [glance(locale, &task), row_glance(locale, &row)];

@@ -38,6 +38,8 @@ pub enum Line {
     Stream(u64),
     /// Wait for so many milliseconds.
     Sleep(u64),
+    /// Report that the context holds so many tokens, and that the session has cost so many cents.
+    Spend { tokens: u64, cents: u64 },
     /// Say every earlier prompt of this session.
     Recall,
     /// Say the current model.
@@ -91,6 +93,7 @@ pub const WORDS: &[Word] = &[
     word("say", "TEXT", "says TEXT"),
     word("stream", "N", "streams a message in N chunks"),
     word("sleep", "MS", "waits for MS milliseconds"),
+    word("spend", "TOKENS [CENTS]", "reports that the context holds TOKENS, and that all of it has cost CENTS"),
     word("recall", "", "says every earlier prompt of this session"),
     word("model", "", "says the current model"),
     word("mode", "ask|auto", "goes into that mode by itself: auto runs without asking"),
@@ -165,6 +168,11 @@ fn with_argument(word: &Word, rest: &str) -> Option<Line> {
         "say" => Line::Say(text()),
         "stream" => Line::Stream(number(rest, 1, MAX_CHUNKS)?),
         "sleep" => Line::Sleep(number(rest, 0, MAX_WAIT_SECS * 1_000)?),
+        "spend" => {
+            let (tokens, cents) = split_word(rest);
+            let cents = if cents.is_empty() { Some(0) } else { number(cents, 0, u64::from(u32::MAX)) };
+            Line::Spend { tokens: number(tokens, 0, u64::from(u32::MAX))?, cents: cents? }
+        }
         "flood" => Line::Flood(number(rest, 1, MAX_FLOOD_BYTES)?),
         "spawn" => Line::Spawn(number(rest, 1, MAX_WAIT_SECS)?),
         _ => return None,
@@ -271,6 +279,9 @@ mod tests {
         }
         assert_eq!(parse("flood 99999999999"), incomplete("flood"));
         assert_eq!(parse("sleep 1.5"), incomplete("sleep"));
+        assert_eq!(parse("spend 5 x"), incomplete("spend"));
+        assert_eq!(parse("spend 5 25"), Some(Line::Spend { tokens: 5, cents: 25 }));
+        assert_eq!(parse("spend 5"), Some(Line::Spend { tokens: 5, cents: 0 }));
     }
 
     #[test]

@@ -122,7 +122,8 @@ pub fn initialize_response() -> InitializeResponse {
 
 /// The slash commands: every word but those that are there to break something.
 pub fn commands() -> AvailableCommandsUpdate {
-    let harmless = WORDS.iter().filter(|word| !matches!(word.name, "fail" | "crash" | "hang" | "flood" | "spawn"));
+    let harmless =
+        WORDS.iter().filter(|word| !matches!(word.name, "fail" | "crash" | "hang" | "flood" | "spawn" | "spend"));
     let commands = harmless.map(|word| {
         let command = AvailableCommand::new(word.name, word.effect);
         if word.argument.is_empty() {

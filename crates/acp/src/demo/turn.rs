@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
-    ContentChunk, CreateElicitationRequest, CurrentModeUpdate, ElicitationAction, ElicitationContentValue,
+    ContentChunk, Cost, CreateElicitationRequest, CurrentModeUpdate, ElicitationAction, ElicitationContentValue,
     ElicitationFormMode, ElicitationSchema, ElicitationSessionScope, MessageId, Meta, Plan, PlanEntry,
     PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall, ToolCallId, ToolCallUpdate, ToolCallUpdateFields,
     Usage, UsageUpdate,
@@ -118,6 +118,7 @@ impl Turn {
                 tokio::time::sleep(Duration::from_millis(millis)).await;
                 self.say(&format!("Slept for {millis} ms.")).await
             }
+            Line::Spend { tokens, cents } => self.spend(tokens, cents).await,
             Line::Recall => self.recall().await,
             Line::Model => {
                 let model = self.session.known(|known| known.model);
@@ -189,6 +190,13 @@ impl Turn {
         let input = (read - before.0).div_ceil(4);
         let output = (said - before.1).div_ceil(4);
         Ok(Usage::new(input + output, input, output))
+    }
+
+    /// Says what was used, in the midst of the turn.
+    async fn spend(&self, tokens: u64, cents: u64) -> Result<(), TurnError> {
+        let size = self.session.known(|known| known.model.context_tokens());
+        let cost = (cents > 0).then(|| Cost::new(cents as f64 / 100.0, "USD"));
+        self.send(SessionUpdate::UsageUpdate(UsageUpdate::new(tokens, size).cost(cost))).await
     }
 
     async fn plan(&mut self, entries: &[String]) -> Result<(), TurnError> {

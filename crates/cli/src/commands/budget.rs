@@ -1,5 +1,7 @@
 //! `tl budget`: how much a task may use before you are asked again.
 
+use std::fmt::Display;
+
 use throughline_api::budget::{Budget, Caps};
 
 use super::Context;
@@ -8,8 +10,8 @@ use crate::safe_text::safe_line;
 
 /// Show or set how much a task may use before you are asked again
 ///
-/// It is looked at when a turn ends: nothing is stopped in its midst, and nothing starts once it is used up. A yes
-/// extends it. Tokens and cost count as far as the agent reports them.
+/// A turn that uses up the rest is asked to stop, and you are asked whether to go on: nothing starts before. A yes extends
+/// it, and the agent goes on where it stopped. Tokens and cost count as far as the agent reports them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Which task
@@ -19,8 +21,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     turns: Option<u64>,
     /// So many minutes in which agents work
-    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
-    minutes: Option<u64>,
+    #[arg(long, value_name = "M")]
+    minutes: Option<f64>,
     /// So many tokens
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
     tokens: Option<u64>,
@@ -51,9 +53,9 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
 
 fn shown(budget: &Budget) -> String {
     let key = safe_line(&budget.task.key);
-    let of = |name: &str, used: Option<u64>, cap: Option<u64>| {
+    fn of<T: Default + Display>(name: &str, used: Option<T>, cap: Option<T>) -> Option<String> {
         cap.map(|cap| format!("  {name:<8} {} of {cap}\n", used.unwrap_or_default()))
-    };
+    }
     let Budget { used, caps, .. } = budget;
     let cost = caps.cost.map(|cap| format!("  {:<8} {:.2} of {cap:.2}\n", "cost", used.cost.unwrap_or_default()));
     let lines = [

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod asking;
 mod bad_input;
 mod budgets;
 mod channels;

@@ -250,10 +250,19 @@ impl Shared {
                     let mode = settings.mode.map(|mode| SettingChange::Mode { mode });
                     reports.extend(model.into_iter().chain(mode).map(Report::Changed));
                 }
+                Happening::UsageChanged(_) if self.bounded(speaker.process).await => {
+                    reports.push(Report::Used(Box::new(usage.clone())));
+                }
                 other => reports.extend(self.report_of(speaker, other, usage)),
             }
         }
         reports
+    }
+
+    /// Whether anybody wants to know what an agent uses before its turn ends.
+    async fn bounded(&self, process: Process) -> bool {
+        let state = self.core.task(process.task).await;
+        state.is_ok_and(|state| state.task().is_some_and(|task| task.budget.caps.any()))
     }
 
     async fn asked(&self, process: Process, cwd: &str, request: PermissionRequest) -> Report {

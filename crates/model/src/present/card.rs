@@ -125,7 +125,10 @@ pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
     asked.extend((others > 0).then(|| locale.more(others)));
     let field = |about: About, lines: Vec<String>| Field { about, label: about.label(locale), lines };
     let changed = task.primary().map(|execution| changed(locale, &execution.past.changed));
-    let said = task.primary().map_or("", |execution| execution.past.last_said.as_str());
+    let said = match task.spent() {
+        Some(spent) => spent.question(locale),
+        None => task.primary().map(|execution| execution.past.last_said.clone()).unwrap_or_default(),
+    };
     let queued = task.executions.iter().flat_map(|execution| &execution.queue);
     let mut fields = vec![
         field(About::State, vec![state_line(locale, task, around.now)]),
@@ -134,7 +137,7 @@ pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
             About::Agent,
             few(locale, task.executions.iter().flat_map(|execution| agent_lines(locale, execution)).collect()),
         ),
-        field(About::Said, Some(fit(said, LINE_CHARS)).filter(|said| !said.is_empty()).into_iter().collect()),
+        field(About::Said, Some(fit(&said, LINE_CHARS)).filter(|said| !said.is_empty()).into_iter().collect()),
         field(About::Plan, plan(locale, &task.plan)),
         field(About::Changed, changed.unwrap_or_default()),
         field(About::Note, few(locale, task.notes.iter().map(|note| fit(note, LINE_CHARS)).collect())),

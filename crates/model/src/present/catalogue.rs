@@ -287,6 +287,14 @@ catalogue! {
         answered(content) { en: "answered: {content}", zh: "已回答：{content}" }
         not_answered() { en: "not answered: the person did not want to", zh: "未回答：不想回答" }
         question_void(cause) { en: "not answered: {cause}", zh: "未回答：{cause}" }
+        amount_turns(count) { en: "{count} turns", zh: "{count} 轮" }
+        amount_minutes(count) { en: "{count} minutes", zh: "{count} 分钟" }
+        amount_tokens(count) { en: "{count} tokens", zh: "{count} 个 token" }
+        amount_cost(count) { en: "a cost of {count}", zh: "费用 {count}" }
+        budget_question(amount) {
+            en: "The budget of {amount} is used up. Go on with as much again? (yes, or `tl budget`)",
+            zh: "{amount} 的预算已用完。要再用同样多继续吗？（回复“好的”，或用 `tl budget`）"
+        }
         budget_set() { en: "the budget was set, and counts from now on", zh: "预算已设定，从现在起计算" }
         budget_reached() { en: "the budget is used up: nothing starts until you say so", zh: "预算已用完：等你发话再继续" }
         settled_expired() { en: "expired", zh: "已过期" }

@@ -2,9 +2,10 @@
 
 use super::locale::Locale;
 use super::{cut, fit};
+use crate::budget::Spent;
 use crate::execution::Activity;
 use crate::task::{Lifecycle, Task};
-use crate::view::TaskRow;
+use crate::view::{TaskRow, WaitingFor};
 
 /// A glance is never longer.
 pub const MAX_CHARS: usize = 200;
@@ -41,6 +42,7 @@ struct Seen<'a> {
     activity: Activity,
     asked: Option<&'a str>,
     said: &'a str,
+    spent: Option<Spent>,
     silent_secs: Option<u64>,
     plan: Option<(usize, usize)>,
     unasked_mode: Option<String>,
@@ -55,6 +57,7 @@ impl<'a> Seen<'a> {
             activity: task.activity(),
             asked: task.approvals.pending.first().map(|pending| pending.approval.ask.title.as_str()),
             said: primary.map_or("", |execution| execution.past.last_said.as_str()),
+            spent: task.spent(),
             silent_secs: task.executions.iter().find_map(|execution| execution.active.as_ref()?.silent_secs),
             plan: task.plan.progress(),
             unasked_mode: task.unasked_mode(),
@@ -66,8 +69,15 @@ impl<'a> Seen<'a> {
             agent: &row.agent,
             lifecycle: row.lifecycle,
             activity: row.activity.clone(),
-            asked: row.waiting_for.as_deref(),
+            asked: match &row.waiting_for {
+                Some(WaitingFor::Approval(what)) => Some(what),
+                Some(WaitingFor::Budget(_)) | None => None,
+            },
             said: &row.last_said,
+            spent: match &row.waiting_for {
+                Some(WaitingFor::Budget(spent)) => Some(spent.clone()),
+                Some(WaitingFor::Approval(_)) | None => None,
+            },
             silent_secs: None,
             plan: row.plan,
             unasked_mode: row.unasked_mode.clone(),
@@ -77,7 +87,10 @@ impl<'a> Seen<'a> {
 
 fn line(locale: Locale, seen: &Seen<'_>) -> String {
     let agent = fit(seen.agent, NAME_CHARS);
-    let said = fit(seen.said, QUOTED_CHARS);
+    let said = match &seen.spent {
+        Some(spent) => fit(&spent.question(locale), QUOTED_CHARS),
+        None => fit(seen.said, QUOTED_CHARS),
+    };
     let quote = |text: &str| fit(text, QUOTED_CHARS);
     let text = match (seen.lifecycle, &seen.activity) {
         (Lifecycle::Closed | Lifecycle::Archived, Activity::Resting) if said.is_empty() => locale.closed(),

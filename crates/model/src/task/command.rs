@@ -270,6 +270,8 @@ pub enum TaskCommand {
         /// Who.
         by: PersonId,
     },
+    /// The time that running turns may take may be over.
+    CheckTime,
     /// Answer a question of the running turn.
     AnswerQuestion {
         /// Which.
@@ -391,6 +393,8 @@ pub enum Report {
         /// Its words.
         title: String,
     },
+    /// The agent says what it has used so far, in the midst of a turn.
+    Used(Box<Usage>),
     /// The agent asks to do something.
     Asked(Box<Asked>),
     /// The agent asks the person something, and waits.

@@ -71,6 +71,7 @@ pub(crate) fn decide(
         TaskCommand::Answer { queued, execution, urgency } => draft.answer(queued, execution, urgency)?,
         TaskCommand::SetBudget { caps, by } => draft.set_budget(caps, by),
         TaskCommand::ExtendBudget { by } => draft.extend_budget(by)?,
+        TaskCommand::CheckTime => draft.check_time(),
         TaskCommand::AnswerQuestion { question, answer, by } => draft.answer_question(question, answer, by, None)?,
         TaskCommand::DecideApproval { approval, decision } => draft.decide_approval(approval, *decision)?,
         TaskCommand::ExpireApproval { approval } => draft.expire(approval),
@@ -102,6 +103,7 @@ impl Draft {
             Report::Recorded(item) => self.recorded(session, *item),
             Report::PlanRevised { entries } => self.plan_revised(entries),
             Report::Titled { title } => self.titled(title),
+            Report::Used(usage) => self.used(session, &usage),
             Report::Asked(asked) => self.asked(session, *asked),
             Report::Questioned(question) => self.questioned(session, *question),
             Report::Withdrew { approval } => {

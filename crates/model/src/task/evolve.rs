@@ -10,13 +10,14 @@ use crate::ids::{ExecutionId, InputId, RuntimeSessionId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::item::{Item, ItemBody};
 use crate::plan::Plan;
+use crate::present::Locale;
 use crate::question::Question;
 use crate::runtime_session::{
     Parking, ResumeCause, RuntimeDescription, RuntimePhase, RuntimeSession, SettingChange, StartReason,
 };
 use crate::site::{Site, WorkspaceChange};
 use crate::time::Timestamp;
-use crate::turn::{ActiveTurn, AskedSoFar, EndedTurn, TurnOutcome, TurnStage};
+use crate::turn::{ActiveTurn, AskedSoFar, EndedTurn, StopWish, TurnOutcome, TurnStage};
 
 /// How many characters of what was said a task remembers for lists and briefs.
 pub(super) const REMEMBERED_CHARS: usize = 500;
@@ -130,10 +131,13 @@ fn apply_asking(task: &mut Task, event: &TaskEvent, at: Timestamp) {
             let known = active_mut(task, *turn).into_iter().flat_map(|active| &mut active.questions);
             known.filter(|known| known.id == *question).for_each(|known| known.settled = true);
         }
-        TaskEvent::BudgetSet { caps, .. } => task.budget = Budget { caps: *caps, ..Budget::default() },
+        TaskEvent::BudgetSet { caps, .. } => {
+            task.budget = Budget { caps: *caps, since: Some(at), ..Budget::default() };
+        }
         TaskEvent::BudgetReached { cap, .. } => {
             task.budget.reached = Some(*cap);
-            let words = task.budget.question(*cap);
+            // The router knows a question by its words.
+            let words = task.budget.spent(*cap).question(Locale::En);
             if let Some(execution) = task.executions.iter_mut().find(|execution| execution.primary) {
                 execution.past.last_said = words;
             }
@@ -226,6 +230,10 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
             if let Some(active) = active_mut(task, *turn) {
                 active.stopping = Some(*wish);
             }
+            if let (StopWish::Budget { .. }, Some(execution)) = (wish, task.execution_in(*turn)) {
+                let execution = execution.id;
+                task.budget.paused.push(execution);
+            }
         }
         TaskEvent::FindingsPassed { execution: to, turn, findings } => {
             let known = task.executions.iter_mut().flat_map(|execution| &mut execution.past.findings);
@@ -241,7 +249,7 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
             let (budget, executions) = (&mut task.budget, &mut task.executions);
             let ended = |known: &&mut Execution| known.active.as_ref().is_some_and(|active| active.id == *turn);
             if let Some(execution) = executions.iter_mut().find(ended) {
-                budget.spend(*duration_ms, usage, &mut execution.past.reported);
+                budget.spend(budget.counted(*duration_ms, at), usage, &mut execution.past.reported);
             }
             let here = task.executions.iter().filter(|execution| execution.ended.is_none());
             let here: Vec<ExecutionId> = here.map(|execution| execution.id).collect();

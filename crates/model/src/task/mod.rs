@@ -25,7 +25,7 @@ mod turns;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Approval;
-use crate::budget::Budget;
+use crate::budget::{Budget, Spent};
 use crate::execution::{Activity, Execution};
 use crate::ids::{ApprovalId, ConversationId, ExecutionId, ProjectId, RuntimeSessionId, TaskId, TurnId};
 use crate::plan::Plan;
@@ -210,13 +210,20 @@ impl Task {
         live.filter_map(unasked).next()
     }
 
+    /// The cap that was reached, if a person is to say whether it goes on.
+    #[must_use]
+    pub fn spent(&self) -> Option<Spent> {
+        let reached = self.budget.reached.filter(|_| self.lifecycle == Lifecycle::Open);
+        reached.map(|cap| self.budget.spent(cap))
+    }
+
     /// The derived axis of its state: the most urgent of its executions'.
     #[must_use]
     pub fn activity(&self) -> Activity {
         if !self.approvals.pending.is_empty() {
             return Activity::WaitingApproval;
         }
-        if self.budget.reached.is_some() && self.lifecycle == Lifecycle::Open {
+        if self.spent().is_some() {
             return Activity::WaitingAnswer;
         }
         let live = self.executions.iter().filter(|execution| execution.ended.is_none());

@@ -21,7 +21,7 @@ use crate::runtime_session::{RuntimePhase, SettingChange};
 use crate::site::{ChangeKind, ChangeResult};
 use crate::stream::StreamId;
 use crate::time::Timestamp;
-use crate::turn::{ActiveTurn, TurnOutcome};
+use crate::turn::{ActiveTurn, StopWish, TurnOutcome};
 use crate::workspace::{Claim, Holder, WorkspaceCommand};
 
 /// How long an agent may take to stop when it is asked to, before its process is ended.
@@ -36,11 +36,13 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionStarted { session, .. } | TaskEvent::RuntimeSessionResumed { session, .. } => {
             process_of(after, *session).map(|process| Effect::StartRuntime { process }).into_iter().collect()
         }
-        TaskEvent::TurnStarted { turn, session, .. } => started(after, *turn, *session),
+        TaskEvent::TurnStarted { turn, session, .. } => {
+            started(after, *turn, *session).into_iter().chain(time_left(before, after, at)).collect()
+        }
         TaskEvent::TurnStopRequested { turn, .. } => stop(after, *turn, at),
         TaskEvent::TurnEnded { turn, outcome, .. } => {
             let active = before.and_then(|before| before.active_turn(*turn));
-            ended(after, *turn, outcome, active, at)
+            ended(after, *turn, outcome, active, at).into_iter().chain(time_left(before, after, at)).collect()
         }
         TaskEvent::RuntimeSessionParked { session, .. }
         | TaskEvent::RuntimeSessionLost { session, .. }
@@ -57,6 +59,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::ItemRecorded { .. } | TaskEvent::PlanRevised { .. } | TaskEvent::TurnStalled { .. } => {
             working(after)
         }
+        TaskEvent::BudgetSet { .. } => time_left(before, after, at).into_iter().collect(),
         TaskEvent::ModelChosen { execution, model } => set_model(after, *execution, model, at),
         TaskEvent::RuntimeSessionChanged { session, change: SettingChange::ModeSetBack { to, .. } } => {
             set_mode(after, *session, to, at)
@@ -93,7 +96,6 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         | TaskEvent::RuntimeSessionChanged { .. }
         | TaskEvent::WorkspaceChangePlanned { .. }
         | TaskEvent::ApprovalsRefused { .. }
-        | TaskEvent::BudgetSet { .. }
         | TaskEvent::CheckpointTaken { .. } => vec![],
     }
 }
@@ -208,6 +210,24 @@ fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
     vec![Effect::CancelTurn { process, turn }, overdue]
 }
 
+/// The timer of a budget of time: set anew whenever the number of running turns, or the budget, changes.
+fn time_left(before: Option<&Task>, after: &Task, at: Timestamp) -> Option<Effect> {
+    let bound = |task: &Task| task.budget.caps.minutes.is_some();
+    if !bound(after) && !before.is_some_and(bound) {
+        return None;
+    }
+    let timer = format!("budget:{}", after.id);
+    Some(match after.budget_ends_at(at) {
+        None => Effect::Forget { timer },
+        Some(end) => Effect::Later {
+            timer,
+            at: end,
+            to: StreamId::Task(after.id),
+            command: Box::new(Command::Task(TaskCommand::CheckTime)),
+        },
+    })
+}
+
 fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&ActiveTurn>, at: Timestamp) -> Vec<Effect> {
     let mut effects = vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Turn(turn) })];
     effects.extend(park_later(after, turn, at));
@@ -227,7 +247,9 @@ fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&Acti
         }
         TurnOutcome::Cancelled => None,
     };
-    if let Some(push) = push {
+    // Who is asked to extend the budget need not hear of a failure.
+    let for_budget = matches!(active.and_then(|active| active.stopping), Some(StopWish::Budget { .. }));
+    if let Some(push) = push.filter(|_| !for_budget) {
         effects.extend(deliver(after, push, turn.uuid(), at));
     }
     if matches!(outcome, TurnOutcome::Failed { failure } if failure.stops_agent()) {

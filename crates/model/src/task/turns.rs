@@ -68,7 +68,7 @@ impl Draft {
     /// Lets the first in line become a turn, if nothing else is going on.
     pub(super) fn dispatch(&mut self, execution: ExecutionId) {
         let Some(target) = self.task.execution(execution) else { return };
-        if target.active.is_some() || target.ended.is_some() || self.task.budget.reached.is_some() {
+        if target.active.is_some() || target.ended.is_some() || self.task.out_of_budget() {
             return;
         }
         let Some(next) = target.queue.first() else { return };
@@ -235,9 +235,10 @@ impl Draft {
     pub(super) fn end(&mut self, turn: TurnId, outcome: TurnOutcome, usage: Usage) {
         let Some(active) = self.task.active_turn(turn) else { return };
         let duration_ms = active.started_at.map_or(0, |started| self.at.millis_since(started));
+        let stopping = active.stopping;
         self.void_approvals(turn, VoidKind::Gone, &format!("the turn ended: {}", outcome.word()));
         self.emit(TaskEvent::TurnEnded { turn, outcome, usage, duration_ms });
-        self.check_budget(turn);
+        self.check_budget(turn, stopping);
     }
 
     /// Ends whatever turn an execution has, because its process is gone.
@@ -271,6 +272,7 @@ fn stopped_by(wish: StopWish) -> TurnOutcome {
     match wish {
         StopWish::Cancel => TurnOutcome::Cancelled,
         StopWish::Interrupt => TurnOutcome::Interrupted { cause: "something else came first".into() },
+        StopWish::Budget { .. } => TurnOutcome::Interrupted { cause: "the budget was used up".into() },
     }
 }
 

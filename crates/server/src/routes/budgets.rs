@@ -37,8 +37,8 @@ pub(super) async fn put(
     Path(key): Path<String>,
     Json(caps): Json<Caps>,
 ) -> Result<axum::Json<Budget>, Refusal> {
-    if caps.cost.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
-        return Err(Refusal::invalid("invalid_body", "the cost has to be more than nothing"));
+    if [caps.cost, caps.minutes].into_iter().flatten().any(|amount| !amount.is_finite() || amount <= 0.0) {
+        return Err(Refusal::invalid("invalid_body", "cost and minutes have to be more than nothing"));
     }
     let command = TaskCommand::SetBudget { caps: wire::caps_of(caps), by: caller.person };
     change(app, caller, key, command).await

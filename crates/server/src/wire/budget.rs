@@ -12,7 +12,7 @@ pub(crate) fn budget(budget: &Budget, task: TaskRef) -> api::Budget {
         caps: caps(&budget.caps),
         used: api::Caps {
             turns: Some(used.turns),
-            minutes: Some(used.millis / 60_000),
+            minutes: Some((used.millis / 600) as f64 / 100.0),
             tokens: Some(used.tokens),
             cost: Some(used.cost),
         },

@@ -222,6 +222,7 @@ fn turn_body(event: &TaskEvent) -> EntryBody {
             let wish = match wish {
                 StopWish::Cancel => "cancel",
                 StopWish::Interrupt => "interrupt",
+                StopWish::Budget { .. } => "budget",
             };
             EntryBody::TurnStopping { turn: turn.uuid(), wish: wish.into() }
         }

@@ -38,6 +38,7 @@ stories!(GEMINI =>
     a_killed_agent_is_rebuilt,
     a_turn_outlives_the_daemon,
     a_permission_outlives_the_daemon,
+    a_yes_from_a_second_surface_after_a_kill_runs_it_once,
     a_stopped_agent_is_rebuilt,
     another_model_stays_in_the_session_and_after_a_rebuild,
     a_failing_model_fails_the_turn,

@@ -271,6 +271,39 @@ pub fn a_permission_outlives_the_daemon(agent: &Agent) {
     real.finish();
 }
 
+/// The request is seen on one surface, the daemon is killed, and another surface says yes to exactly what was shown there.
+pub fn a_yes_from_a_second_surface_after_a_kill_runs_it_once(agent: &Agent) {
+    let Some(real) = Real::new(agent) else { return };
+    real.say_detached("ESCALATE echo ran >> proof.txt\nSAY it is done");
+    let id = real.world.wait_for_approval(TASK);
+    let on_the_terminal = real.world.ok(&["approvals"]).stdout;
+    assert!(on_the_terminal.contains("echo ran >> proof.txt"), "{on_the_terminal}");
+    real.world.kill_daemon();
+    real.world.ok(&["up"]);
+    let (status, shown) = real.world.http("GET", &format!("/approvals/{id}"), "");
+    assert_eq!(status, 200, "{shown:#}");
+    let text = shown["shown"]["text"].as_str().unwrap_or_default();
+    assert!(text.contains("echo ran >> proof.txt"), "{shown:#}");
+    let digest = shown["digest"].as_str().expect("it is shown as a whole");
+    let decision = format!("/approvals/{id}/decision");
+    let (status, stale) = real.world.http("POST", &decision, r#"{"option":"allow","digest":"00"}"#);
+    assert_eq!((status, &stale["code"]), (412, &"digest_mismatch".into()), "{stale:#}");
+    let yes = format!(r#"{{"option":"allow","digest":"{digest}"}}"#);
+    let (status, decided) = real.world.http("POST", &decision, &yes);
+    assert_eq!(status, 200, "{decided:#}{}", real.state());
+    // A second press, from either side, is too late.
+    assert_eq!(real.world.http("POST", &decision, &yes).0, 409);
+    real.world.fails(&["approve", &id], 1, "approval_settled");
+    let turn = real.ended_turn(1);
+    assert_eq!(turn["outcome"], "completed", "{turn:#}{}", real.state());
+    let proof = std::fs::read_to_string(real.world.project.join("proof.txt"));
+    assert_eq!(proof.expect("it ran"), "ran\n", "it ran once");
+    let audit = real.world.ok(&["approvals", "--audit"]).stdout;
+    let last: Value = serde_json::from_str(audit.lines().last().expect("a line")).expect("json");
+    assert_eq!((&last["settled"]["source"]["surface"], &last["settled"]["digest"]), (&"api".into(), &digest.into()));
+    real.finish();
+}
+
 /// Everything is stopped and comes back: the session is loaded without a doubled history.
 pub fn a_session_is_loaded_without_doubling(agent: &Agent) {
     let Some(real) = begin(agent) else { return };

@@ -51,6 +51,7 @@ stories!(OPENCODE =>
     a_killed_agent_takes_its_tools_along,
     a_turn_outlives_the_daemon,
     a_permission_outlives_the_daemon,
+    a_yes_from_a_second_surface_after_a_kill_runs_it_once,
     a_session_is_loaded_without_doubling,
     a_failing_model_fails_the_turn,
     a_limiting_model_limits_the_turn,

@@ -9,7 +9,8 @@ pub mod terminal;
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -155,6 +156,29 @@ impl World {
         let tasks = list["tasks"].as_array().expect("a list");
         let key = |task: &Value| task["key"].as_str().expect("a key").to_owned();
         tasks.iter().map(key).collect()
+    }
+
+    /// One request over HTTP, as a program on this machine makes it: its status and its body.
+    pub fn http(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let notice = std::fs::read_to_string(self.home.join("daemon.json")).expect("a daemon");
+        let notice: Value = serde_json::from_str(&notice).expect("its notice");
+        let url = notice["url"].as_str().expect("its address");
+        let host = url.trim_start_matches("http://").trim_end_matches('/');
+        let token = std::fs::read_to_string(self.home.join("token")).expect("a token");
+        let mut stream = TcpStream::connect(host).expect("it listens");
+        write!(
+            stream,
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            token.trim(),
+            body.len()
+        )
+        .expect("it is sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a body");
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+        (status, serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
     /// The daemon's process id.

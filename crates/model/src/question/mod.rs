@@ -3,12 +3,15 @@
 //! The words of a person become what the form asks for, or a reason why they cannot. Nothing is guessed: an answer that
 //! does not fit is not given.
 
+mod text;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::approval::VoidKind;
 use crate::ids::{InputId, PersonId, QuestionId};
 use crate::rejection::Rejection;
+use text::Look;
 
 /// A question of a running turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +115,7 @@ impl Question {
     pub fn fields(&self) -> Vec<String> {
         let form = Form::read(&self.schema);
         match form.fields.as_slice() {
-            [only] if matches!(only.kind, Kind::Text { .. }) => vec![],
+            [Field { kind: Kind::Text(look), .. }] if look.is_free() => vec![],
             fields => fields.iter().map(Field::words).collect(),
         }
     }
@@ -135,7 +138,7 @@ struct Field {
 }
 
 enum Kind {
-    Text { min: u64, max: u64 },
+    Text(Look),
     Choice(Vec<Choice>),
     Several { choices: Vec<Choice>, min: u64, max: u64 },
     Number { whole: bool, min: f64, max: f64 },
@@ -186,7 +189,7 @@ impl Form {
 
     /// Where one question may be answered by a choice or in one's own words, the field that these words are for.
     fn only_that_takes(&self, words: &str) -> Option<&Field> {
-        let questions = self.fields.iter().filter(|field| !matches!(field.kind, Kind::Text { .. }));
+        let questions = self.fields.iter().filter(|field| !matches!(field.kind, Kind::Text(_)));
         let takes = |field: &&Field| field.value(words).and_then(|value| field.check(&value)).is_ok();
         (questions.count() == 1).then(|| self.fields.iter().find(takes)).flatten()
     }
@@ -239,7 +242,7 @@ impl Kind {
         let bound = |name: &str, otherwise: u64| field[name].as_u64().unwrap_or(otherwise);
         match field["type"].as_str() {
             Some("string") if field["enum"].is_array() || field["oneOf"].is_array() => Kind::Choice(choices(field)),
-            Some("string") => Kind::Text { min: bound("minLength", 0), max: bound("maxLength", u64::MAX) },
+            Some("string") => Kind::Text(Look::read(field)),
             Some("boolean") => Kind::Switch,
             Some(number @ ("number" | "integer")) => Kind::Number {
                 whole: number == "integer",
@@ -275,7 +278,7 @@ impl Field {
     fn value(&self, words: &str) -> Result<Value, Rejection> {
         let wrong = || no(self.words());
         match &self.kind {
-            Kind::Text { .. } | Kind::Other => Ok(words.into()),
+            Kind::Text(_) | Kind::Other => Ok(words.into()),
             Kind::Choice(choices) => chosen(choices, words).map(Into::into).ok_or_else(wrong),
             Kind::Several { choices, .. } => {
                 let parts = words.split([',', '，', '\n']).map(str::trim).filter(|part| !part.is_empty());
@@ -299,9 +302,7 @@ impl Field {
             Kind::Other => true,
             Kind::Switch => value.is_boolean(),
             Kind::Choice(choices) => has(choices, value),
-            Kind::Text { min, max } => {
-                value.as_str().is_some_and(|text| (*min..=*max).contains(&(text.chars().count() as u64)))
-            }
+            Kind::Text(look) => value.as_str().is_some_and(|text| look.fits(text)),
             Kind::Several { choices, min, max } => value.as_array().is_some_and(|values| {
                 (*min..=*max).contains(&(values.len() as u64)) && values.iter().all(|value| has(choices, value))
             }),
@@ -318,9 +319,7 @@ impl Field {
         let list =
             |choices: &[Choice]| choices.iter().map(|choice| choice.title.as_str()).collect::<Vec<_>>().join(", ");
         let what = match &self.kind {
-            Kind::Text { min: 0, max: u64::MAX } => "a text".to_owned(),
-            Kind::Text { min, max: u64::MAX } => format!("a text of at least {min} characters"),
-            Kind::Text { min, max } => format!("a text of {min} to {max} characters"),
+            Kind::Text(look) => look.words(),
             Kind::Choice(choices) => format!("one of {}", list(choices)),
             Kind::Several { choices, .. } => format!("any of {}, with commas between them", list(choices)),
             Kind::Number { whole, min, max } => {
@@ -391,6 +390,12 @@ mod tests {
         assert_eq!(said(&short, "好的"), Ok(json!({"answer": "好的"})));
         assert_eq!(said(&short, "long"), Err("answer: a text of 2 to 3 characters".into()));
         assert_eq!(said(&short, "x"), Err("answer: a text of 2 to 3 characters".into()));
+        assert_eq!(short.fields(), ["answer: a text of 2 to 3 characters"]);
+        let ticket = form(json!({"key": {"type": "string", "pattern": "^[A-Z]+-[0-9]+$"}}), &["key"]);
+        assert_eq!(said(&ticket, "SHOP-12"), Ok(json!({"key": "SHOP-12"})));
+        assert_eq!(said(&ticket, "twelve"), Err("key: a text that matches `^[A-Z]+-[0-9]+$`".into()));
+        let due = form(json!({"due": {"type": "string", "format": "date"}}), &["due"]);
+        assert_eq!(said(&due, "tomorrow"), Err("due: a date such as 2026-01-31".into()));
         let optional = form(json!({"a": {"type": "string"}, "b": {"type": "string"}}), &["b"]);
         assert_eq!(said(&optional, "x"), Ok(json!({"b": "x"})), "only one is needed");
         assert_eq!(said(&optional, "a: 1\nB: 2"), Ok(json!({"a": "1", "b": "2"})));
