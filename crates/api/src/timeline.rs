@@ -1,5 +1,7 @@
 //! The timeline: every durable event of a task, as it travels. The event stream carries the same entries.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -185,6 +187,9 @@ pub enum EntryBody {
         /// Why, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// The same in the languages that Throughline speaks, by their tags, where the words are its own.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        told: BTreeMap<String, String>,
         /// The number of the project's rule that decided in the place of a person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<u64>,

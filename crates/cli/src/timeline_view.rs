@@ -155,10 +155,10 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         EntryBody::ApprovalSettled { reason: Some(reason), not_asked: true, .. } => {
             faint(format!("not asked: {}", safe_line(reason)))
         }
-        EntryBody::ApprovalSettled { state, reason, .. } => {
+        EntryBody::ApprovalSettled { state, reason, told, .. } => {
             let word = serde_json::to_value(state).ok();
             let word = locale.settled(word.as_ref().and_then(|word| word.as_str()).unwrap_or("settled"));
-            match reason {
+            match told.get(locale.tag()).or(reason.as_ref()) {
                 Some(reason) => faint(locale.because(word, safe_line(reason))),
                 None => faint(word),
             }

@@ -99,8 +99,8 @@ impl TurnView {
                 self.ruled.insert(approval.id);
                 String::new()
             }
-            EntryBody::ApprovalSettled { approval, reason: Some(reason), .. } if self.ruled.remove(approval) => {
-                self.faint(&safe_line(reason))
+            EntryBody::ApprovalSettled { approval, reason: Some(reason), told, .. } if self.ruled.remove(approval) => {
+                self.faint(&safe_line(told.get(self.locale.tag()).unwrap_or(reason)))
             }
             EntryBody::AgentNote { item, text, .. } if self.is_ours(item.turn) => self.faint(&safe_line(&text.text)),
             EntryBody::Plan { entries, .. } if self.turn.is_some() => self.plan(entries),

@@ -62,6 +62,12 @@ fn reads_of_the_workspace_are_allowed_and_no_others() {
     let id = asked(&world, "ASK:read:/etc/passwd");
     world.ok(&["deny", &id]);
     world.wait_for_turns("shop-1", 2);
+    // In the person's language.
+    world.ok(&["locale", "zh"]);
+    let shown = world.ok(&["show", "shop-1"]);
+    assert!(shown.stdout.contains("已批准：此处允许读取"), "{shown}");
+    let said = world.ok(&["say", "--task", "shop-1", "ASK:read:notes.txt"]);
+    assert!(said.stdout.contains("此处允许读取"), "{said}");
 }
 
 #[test]

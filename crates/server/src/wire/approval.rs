@@ -1,5 +1,7 @@
 //! Approvals to the wire: what a view shows of them, and what became of them.
 
+use std::collections::BTreeMap;
+
 use throughline_api::approval as api;
 use throughline_api::task::TaskRef;
 use throughline_model::approval::{Approval, Settlement, Source, VoidKind};
@@ -84,6 +86,18 @@ pub(super) fn who_and_why(settlement: &Settlement) -> (Option<Uuid>, Option<Stri
         Settlement::Ruled { ruling } => (None, Some(Locale::En.ruled(&ruling.standing))),
         Settlement::Expired => (None, None),
         Settlement::Void { cause, .. } => (None, Some(cause.clone())),
+    }
+}
+
+/// What decided in the place of a person, in every language: an event is encoded once for all who listen.
+pub(super) fn told(settlement: &Settlement) -> BTreeMap<String, String> {
+    match settlement {
+        Settlement::Ruled { ruling } => {
+            Locale::ALL.map(|locale| (locale.tag().to_owned(), locale.ruled(&ruling.standing))).into()
+        }
+        Settlement::Approved { .. } | Settlement::Denied { .. } | Settlement::Expired | Settlement::Void { .. } => {
+            BTreeMap::new()
+        }
     }
 }
 

@@ -304,7 +304,8 @@ fn settled(approval: uuid::Uuid, settlement: &Settlement) -> EntryBody {
     let (by, reason) = super::approval::who_and_why(settlement);
     let (rule, not_asked) = (super::approval::rule(settlement), super::approval::not_asked(settlement));
     let source = super::approval::given_from(settlement);
-    EntryBody::ApprovalSettled { approval, state, by, source, reason, rule, not_asked }
+    let told = super::approval::told(settlement);
+    EntryBody::ApprovalSettled { approval, state, by, source, reason, told, rule, not_asked }
 }
 
 fn answered(turn: uuid::Uuid, question: uuid::Uuid, settlement: &QuestionSettlement) -> EntryBody {
