@@ -36,9 +36,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionStarted { session, .. } | TaskEvent::RuntimeSessionResumed { session, .. } => {
             process_of(after, *session).map(|process| Effect::StartRuntime { process }).into_iter().collect()
         }
-        TaskEvent::TurnStarted { turn, session, .. } => {
-            started(after, *turn, *session).into_iter().chain(time_left(before, after, at)).collect()
-        }
+        TaskEvent::TurnStarted { turn, session, .. } => started(before, after, *turn, *session, at),
         TaskEvent::TurnStopRequested { turn, .. } => stop(after, *turn, at),
         TaskEvent::TurnEnded { turn, outcome, .. } => {
             let active = before.and_then(|before| before.active_turn(*turn));
@@ -100,9 +98,9 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
     }
 }
 
-fn started(task: &Task, turn: TurnId, session: RuntimeSessionId) -> Vec<Effect> {
-    let prompt = process_of(task, session).map(|process| Effect::PromptAgent { process, turn });
-    prompt.into_iter().chain(working(task)).collect()
+fn started(before: Option<&Task>, after: &Task, turn: TurnId, session: RuntimeSessionId, at: Timestamp) -> Vec<Effect> {
+    let prompt = process_of(after, session).map(|process| Effect::PromptAgent { process, turn });
+    prompt.into_iter().chain(working(after)).chain(time_left(before, after, at)).collect()
 }
 
 /// What a person is asked, and what becomes of it.
