@@ -1,7 +1,7 @@
 // Pairing a chat from the page: the code is said to the bot, the page sees it used, and revoking ends it.
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { enter, expect, test } from "./daemon";
+import { enter, expect, test as base } from "./daemon";
 
 const TOKEN = "7000000007:AAF-stub_stub_stub_stub_stub_stub_st";
 
@@ -12,15 +12,23 @@ class Bot {
   readonly #waiting: ServerResponse[] = [];
   #last = 0;
 
-  static async start(): Promise<[Bot, Server]> {
-    const bot = new Bot();
-    const server = createServer((request, response) => {
-      let body = "";
-      request.on("data", (text) => (body += String(text)));
-      request.on("end", () => bot.#answer(request.url?.split("/").pop() ?? "", JSON.parse(body || "{}"), response));
-    });
-    await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-    return [bot, server];
+  readonly #server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (text) => (body += String(text)));
+    request.on("end", () => this.#answer(request.url?.split("/").pop() ?? "", JSON.parse(body || "{}"), response));
+  });
+
+  listen(): Promise<void> {
+    return new Promise((ready) => this.#server.listen(0, "127.0.0.1", ready));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  end(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
   }
 
   says(text: string): void {
@@ -49,15 +57,17 @@ class Bot {
   }
 }
 
-const [bot, server] = await Bot.start();
-const { port } = server.address() as AddressInfo;
-test.use({ surroundings: { config: `[channels.telegram]\ntoken = "${TOKEN}"\napi_url = "http://127.0.0.1:${port}"\n` } });
-test.afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+const test = base.extend<{ bot: Bot }>({
+  bot: async ({}, use) => {
+    const bot = new Bot();
+    await bot.listen();
+    await use(bot);
+    bot.end();
+  },
+  surroundings: async ({ bot }, use) => use({ config: `[channels.telegram]\ntoken = "${TOKEN}"\napi_url = "${bot.url}"\n` }),
 });
 
-test("a code from the page pairs a chat, the page sees it, and revoking ends it", async ({ page, daemon }) => {
+test("a code from the page pairs a chat, the page sees it, and revoking ends it", async ({ page, daemon, bot }) => {
   daemon.addProject();
   await enter(page, daemon);
   await page.goto(`${daemon.url}/settings`);
