@@ -20,6 +20,7 @@ pub mod identity;
 pub mod import;
 pub mod login;
 pub mod message;
+pub mod notice;
 pub mod person;
 pub mod policy;
 pub mod problem;

@@ -16,6 +16,7 @@ use throughline_model::conversation::ConversationCommand;
 use throughline_model::effect::Effect;
 use throughline_model::event::{Event, Recorded};
 use throughline_model::ids::TaskId;
+use throughline_model::person::PersonCommand;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::task::TaskEvent;
@@ -266,7 +267,11 @@ impl Cache {
 }
 
 fn is_news(command: &Command) -> bool {
-    is_progress(command) || matches!(command, Command::Conversation(ConversationCommand::Deliver { .. }))
+    is_progress(command)
+        || matches!(
+            command,
+            Command::Conversation(ConversationCommand::Deliver { .. }) | Command::Person(PersonCommand::PassOn { .. })
+        )
 }
 
 fn is_progress(command: &Command) -> bool {
@@ -380,7 +385,7 @@ fn newest(rows: Vec<Row>) -> Vec<Row> {
 mod tests {
     use async_trait::async_trait;
     use throughline_model::ids::PersonId;
-    use throughline_model::person::{Identity, PersonCommand};
+    use throughline_model::person::Identity;
     use throughline_store::port::Committed;
     use throughline_store::{OpenOptions, SqliteStore};
 

@@ -115,6 +115,12 @@ pub enum EngineError {
         /// Its name.
         name: String,
     },
+    /// Quiet hours that are none.
+    #[error("these are no quiet hours: {why}")]
+    BadQuietHours {
+        /// What is wrong with them.
+        why: String,
+    },
     /// A file that came along cannot be had at the moment.
     #[error("a file cannot be fetched: {why}")]
     NotFetched {
@@ -157,6 +163,7 @@ impl EngineError {
             EngineError::Checkpoint(error) => error.code(),
             EngineError::Failed(failure) => &failure.code,
             EngineError::NoChannel { .. } => "channel_unknown",
+            EngineError::BadQuietHours { .. } => "bad_quiet_hours",
             EngineError::NotFetched { .. } => "file_not_fetched",
             EngineError::IdempotencyConflict => "idempotency_conflict",
             EngineError::Contended => "contended",
@@ -191,6 +198,9 @@ impl EngineError {
             EngineError::Failed(failure) => failure.hint.clone().unwrap_or_else(|| "`tl show KEY` shows it".into()),
             EngineError::NoChannel { name } => {
                 format!("set it up as [channels.{name}] in config.toml, and start the daemon anew: docs/settings.md")
+            }
+            EngineError::BadQuietHours { .. } => {
+                "say two times of the day and a time zone, such as 22:00-07:00 and Europe/Berlin".into()
             }
             EngineError::NotFetched { .. } => "try again in a moment".into(),
             EngineError::IdempotencyConflict => "use a new key for a new message".into(),

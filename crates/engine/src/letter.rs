@@ -25,6 +25,7 @@ use throughline_store::port::{Answer, Ask, Lookup, PageQuery};
 
 use crate::core::Core;
 use crate::error::EngineError;
+use crate::notices;
 
 /// How much of an agent's last words a chat gets unasked.
 const SAID_CHARS: usize = 900;
@@ -57,12 +58,15 @@ pub(crate) enum Chosen {
     Nth(usize),
     /// Yes or no to what was shown with this digest.
     Decision(Verdict, String),
+    /// The rest of what was cut short.
+    More,
 }
 
 impl Token {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split(':').collect();
         let (delivery, choice) = match parts[..] {
+            ["mo", delivery] => (delivery, Chosen::More),
             ["ch", delivery, nth] => (delivery, Chosen::Nth(nth.parse().ok()?)),
             ["ap", delivery, verdict, digest] if digest.len() == DIGEST_LETTERS => {
                 let verdict = match verdict {
@@ -79,6 +83,7 @@ impl Token {
 
     fn write(&self) -> String {
         match &self.choice {
+            Chosen::More => format!("mo:{}", self.delivery),
             Chosen::Nth(nth) => format!("ch:{}:{nth}", self.delivery),
             Chosen::Decision(Verdict::Approve, digest) => format!("ap:{}:y:{digest}", self.delivery),
             Chosen::Decision(Verdict::Deny, digest) => format!("ap:{}:n:{digest}", self.delivery),
@@ -105,6 +110,10 @@ impl Writer<'_> {
             return self.at_work(locale, conversation, delivery).await;
         }
         let plain = |text: Rich| Letter { text, buttons: vec![], replaces: None };
+        if let PushReason::Digest { since } = delivery.push {
+            let digest = notices::digest(self.core, conversation.person, locale, since).await?;
+            return Ok(Some(plain(self.ours(&digest.text))));
+        }
         match (delivery.push, delivery.approval, delivery.input, delivery.turn.zip(delivery.task)) {
             (PushReason::Decided, Some(approval), ..) => {
                 let Some(message) = conversation.asking.get(&approval) else { return Ok(None) };
@@ -121,7 +130,13 @@ impl Writer<'_> {
                 let Some(reply) = reply(self.core, input).await? else { return Ok(None) };
                 Ok(Some(self.replied(delivery.id, &reply)))
             }
-            (push, _, None, Some((turn, task))) => Ok(Some(plain(self.ended(locale, push, task, turn).await?))),
+            (push, _, None, Some((turn, task))) => {
+                let (text, whole) = self.ended(locale, push, task, turn).await?;
+                let more = Token { delivery: delivery.id, choice: Chosen::More };
+                let more = Button { label: locale.button_more(), token: more.write() };
+                let buttons = if whole || !self.abilities.buttons { vec![] } else { vec![vec![more]] };
+                Ok(Some(Letter { buttons, ..plain(text) }))
+            }
             (_, _, None, None) => Ok(Some(plain(self.ours(&delivery.text)))),
         }
     }
@@ -183,10 +198,16 @@ impl Writer<'_> {
         Ok(text.and(Look::Plain, format!("\n{}", self.mask.apply(&words))))
     }
 
-    /// How a turn ended, with the agent's last words.
-    async fn ended(&self, locale: Locale, push: PushReason, task: TaskId, turn: TurnId) -> Result<Rich, EngineError> {
+    /// How a turn ended, with the agent's last words, and whether these are all.
+    async fn ended(
+        &self,
+        locale: Locale,
+        push: PushReason,
+        task: TaskId,
+        turn: TurnId,
+    ) -> Result<(Rich, bool), EngineError> {
         let state = self.core.task(task).await?;
-        let Some(known) = state.task() else { return Ok(Rich::plain("?")) };
+        let Some(known) = state.task() else { return Ok((Rich::plain("?"), true)) };
         let mark = match push {
             PushReason::Failed => "✗",
             PushReason::AsksQuestion => "❓",
@@ -202,8 +223,8 @@ impl Writer<'_> {
         let short: String = said.chars().take(SAID_CHARS).collect();
         let text = head.and(Look::Plain, "\n").then(Rich::from_markdown(&short));
         Ok(match short.len() < said.len() {
-            true => text.and(Look::Plain, format!("\n{}", locale.cut_more())),
-            false => text,
+            true => (text.and(Look::Plain, format!("\n{}", locale.cut_more())), false),
+            false => (text, true),
         })
     }
 
@@ -360,6 +381,7 @@ mod tests {
         let delivery = Mint::new(Timestamp::from_millis(1), 7).id();
         for choice in [
             Chosen::Nth(3),
+            Chosen::More,
             Chosen::Decision(Verdict::Approve, "0123456789abcdef".into()),
             Chosen::Decision(Verdict::Deny, "0123456789abcdef".into()),
         ] {

@@ -16,11 +16,13 @@ use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
 use throughline_model::ids::{ConversationId, DeliveryId};
 use throughline_model::outbound::Seen;
 use throughline_model::stream::StreamId;
+use throughline_model::time::Timestamp;
 
 use crate::config::{ChannelSettings, Config};
 use crate::core::{Core, ExecuteError, Request};
 use crate::letter::{Letter, Writer};
 use crate::parcel;
+use crate::quiet;
 
 /// How soon something is tried again that may have arrived.
 const RETRY: Duration = Duration::from_secs(1);
@@ -40,6 +42,8 @@ enum Tried {
     Settled(DeliveryOutcome, Option<String>),
     /// The platform has not taken it, and wants to be asked again after this long.
     Later(Duration),
+    /// Its person wants quiet until then.
+    Held(Timestamp),
 }
 
 impl Outbox {
@@ -72,6 +76,9 @@ impl Outbox {
                     let settle = ConversationCommand::SettleDelivery { delivery: first.id, outcome, message };
                     self.tell(conversation, settle).await?;
                 }
+                Tried::Held(until) => {
+                    self.tell(conversation, ConversationCommand::HoldDelivery { delivery: first.id, until }).await?;
+                }
                 Tried::Later(after) => {
                     self.tell(conversation, ConversationCommand::PostponeDelivery { delivery: first.id }).await?;
                     // The door stays closed: whoever comes later must not overtake, nor ask the platform too soon.
@@ -96,6 +103,14 @@ impl Outbox {
         }
         if self.core.clock.at() >= delivery.expires_at {
             return settled(DeliveryOutcome::Expired);
+        }
+        if let Some(until) = quiet::until(&conversation.told, delivery, self.core.clock.at()) {
+            match delivery.push {
+                // Changes ring nowhere, so what was begun goes on; what was not is not begun at night.
+                PushReason::Progress if is_begun(conversation, delivery) => {}
+                PushReason::Progress => return settled(DeliveryOutcome::Dead),
+                _ => return Ok(Tried::Held(until)),
+            }
         }
         if !self.reaches(conversation, address).await? {
             tracing::warn!(delivery = %delivery.id, "a delivery has nobody to go to any more");
@@ -147,10 +162,7 @@ impl Outbox {
         let once = match delivery.push {
             PushReason::Decided | PushReason::Worked => true,
             // What it says may have changed meanwhile: the first of them would stay as it was.
-            PushReason::Progress => delivery
-                .turn
-                .and_then(|turn| conversation.progress.get(&turn))
-                .is_some_and(|progress| matches!(progress.seen, Seen::As(_))),
+            PushReason::Progress => is_begun(conversation, delivery),
             _ => abilities.remembers.is_some_and(|span| self.core.clock.at() < delivery.queued_at().after(span)),
         };
         if once { Again::Once } else { Again::Twice }
@@ -170,6 +182,12 @@ enum Again {
     Once,
     /// It may be there twice.
     Twice,
+}
+
+/// Whether the message is there that it changes.
+fn is_begun(conversation: &Conversation, delivery: &Delivery) -> bool {
+    let progress = delivery.turn.and_then(|turn| conversation.progress.get(&turn));
+    progress.is_some_and(|progress| matches!(progress.seen, Seen::As(_)))
 }
 
 /// A letter goes out page by page, with the buttons under the last one.

@@ -152,18 +152,11 @@ impl Engine {
             raw: message.brought.as_ref().map(|brought| brought.raw.clone()),
         });
         let digest = inbox.as_ref().map(|entry| entry.digest.clone()).unwrap_or_default();
-        let chats = self.chats(message.person).await?;
         let request = |received: Received, correction: Option<Command>| {
-            // Where else the person is told of the task.
-            let addressed = received.addressed();
-            let joins = chats.iter().filter_map(|chat| {
-                let join = TaskCommand::Join { conversation: *chat };
-                Some((StreamId::Task(addressed?), Command::Task(join)))
-            });
             let receive = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
             let to = StreamId::Conversation(message.conversation);
             let said = [receive].into_iter().chain(correction).map(|command| (to, command));
-            let commands = said.chain(note.clone()).chain(joins).collect();
+            let commands = said.chain(note.clone()).collect();
             Request { inbox: inbox.clone(), commands, ..Request::default() }
         };
         let mut done = self.inner.core.execute(request(received.clone(), correction)).await;
@@ -276,12 +269,6 @@ impl Engine {
             Intent::Status { task: Some(task) } => self.standing(locale, Some(task)).await.map(Some),
             _ => Ok(answer::reply(locale, person, decision, around)),
         }
-    }
-
-    /// Where a person can be told of what happens elsewhere.
-    async fn chats(&self, person: PersonId) -> Result<Vec<ConversationId>, EngineError> {
-        let state = self.state(StreamId::Person(person)).await?;
-        Ok(state.person().map(|person| person.chats.iter().map(|chat| chat.conversation).collect()).unwrap_or_default())
     }
 
     /// The language that a person is spoken to in.

@@ -80,6 +80,9 @@ impl Traces {
                 self.inputs.put(correction.input, Followed { span, since: at });
             }
             ConversationEvent::ConversationOpened { .. }
+            | ConversationEvent::ReasonsChosen { .. }
+            | ConversationEvent::QuietKept { .. }
+            | ConversationEvent::DeliveryHeld { .. }
             | ConversationEvent::DeliveryAttempted { .. }
             | ConversationEvent::DeliveryPostponed { .. }
             | ConversationEvent::FocusMoved { .. } => {}

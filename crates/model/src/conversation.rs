@@ -15,6 +15,7 @@ use crate::effect::Effect;
 use crate::execution::Role;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId, TurnId};
 use crate::input::{QueuedInput, Urgency};
+use crate::notice::{Quiet, Reasons, Told};
 use crate::outbound::{self, Progress, Stage};
 use crate::person::{Identity, PersonCommand};
 use crate::project::ProjectCommand;
@@ -89,6 +90,9 @@ pub struct Conversation {
     /// The messages that tell of work that goes on, by the turn that leads it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub progress: BTreeMap<TurnId, Progress>,
+    /// What it is told, and what waits for quiet hours to end.
+    #[serde(default)]
+    pub told: Told,
 }
 
 /// Where a conversation is on its platform.
@@ -115,6 +119,7 @@ impl Conversation {
             outbound: vec![],
             asking: BTreeMap::new(),
             progress: BTreeMap::new(),
+            told: Told::default(),
         }
     }
 }
@@ -214,6 +219,27 @@ pub enum ConversationCommand {
         /// Whether it still does.
         stage: Stage,
     },
+    /// Be told for these reasons, and no other.
+    ChooseReasons {
+        /// Which.
+        reasons: Reasons,
+    },
+    /// Its person wants quiet at these hours.
+    KeepQuiet {
+        /// Which; none any more if none.
+        quiet: Option<Quiet>,
+    },
+    /// It is quiet: keep this for later.
+    HoldDelivery {
+        /// Which.
+        delivery: DeliveryId,
+        /// Until when it is quiet.
+        until: Timestamp,
+    },
+    /// Quiet hours are over.
+    EndQuiet,
+    /// Tell what happened lately, in one message.
+    Digest,
     /// It is handed to the platform now.
     AttemptDelivery {
         /// Which.
@@ -271,6 +297,24 @@ pub enum ConversationEvent {
         /// What.
         delivery: Delivery,
     },
+    /// It is told for these reasons, and no other.
+    ReasonsChosen {
+        /// Which.
+        reasons: Reasons,
+    },
+    /// Its person wants quiet at these hours.
+    QuietKept {
+        /// Which; none any more if none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quiet: Option<Quiet>,
+    },
+    /// It is quiet, so this waits.
+    DeliveryHeld {
+        /// Which.
+        delivery: DeliveryId,
+        /// Until when it is quiet.
+        until: Timestamp,
+    },
     /// It was about to be handed to the platform.
     DeliveryAttempted {
         /// Which.
@@ -308,6 +352,11 @@ pub(crate) fn decide(
             | ConversationCommand::Focus { .. }
             | ConversationCommand::Deliver { .. }
             | ConversationCommand::Report { .. }
+            | ConversationCommand::ChooseReasons { .. }
+            | ConversationCommand::KeepQuiet { .. }
+            | ConversationCommand::HoldDelivery { .. }
+            | ConversationCommand::EndQuiet
+            | ConversationCommand::Digest
             | ConversationCommand::AttemptDelivery { .. }
             | ConversationCommand::PostponeDelivery { .. }
             | ConversationCommand::SettleDelivery { .. } => Err(Rejection::NotFound { what: "conversation" }),
@@ -323,6 +372,14 @@ pub(crate) fn decide(
         ConversationCommand::Report { .. } if !state.channel.pushes() => Ok(vec![]),
         ConversationCommand::Deliver { delivery } => Ok(outbound::deliver(state, delivery)),
         ConversationCommand::Report { task, turn, stage } => Ok(outbound::report(state, task, turn, stage, at)),
+        ConversationCommand::ChooseReasons { reasons } => Ok(match state.told.reasons == reasons {
+            true => vec![],
+            false => vec![ConversationEvent::ReasonsChosen { reasons }],
+        }),
+        ConversationCommand::KeepQuiet { quiet } => Ok(outbound::keep_quiet(state, quiet, at)),
+        ConversationCommand::HoldDelivery { delivery, until } => Ok(outbound::hold(state, delivery, until)),
+        ConversationCommand::EndQuiet if state.told.held.is_empty() => Ok(vec![]),
+        ConversationCommand::EndQuiet | ConversationCommand::Digest => Ok(outbound::digest(state, at)),
         ConversationCommand::AttemptDelivery { delivery } => {
             Ok(match state.outbound.iter().any(|known| known.id == delivery && !known.attempted) {
                 true => vec![ConversationEvent::DeliveryAttempted { delivery }],
@@ -387,6 +444,9 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
             state.focus.insert(*person, *task);
         }
         (Some(state), ConversationEvent::DeliveryQueued { delivery }) => outbound::queued(state, delivery, at),
+        (Some(state), ConversationEvent::ReasonsChosen { reasons }) => state.told.reasons = reasons.clone(),
+        (Some(state), ConversationEvent::QuietKept { quiet }) => state.told.quiet.clone_from(quiet),
+        (Some(state), ConversationEvent::DeliveryHeld { delivery, .. }) => outbound::held(state, *delivery),
         (Some(state), ConversationEvent::DeliveryAttempted { delivery }) => {
             outbound::attempted(state, *delivery, true);
         }
@@ -396,11 +456,15 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
         (Some(state), ConversationEvent::DeliverySettled { delivery, outcome, message }) => {
             outbound::settled(state, *delivery, *outcome, message.as_deref(), at);
         }
-        (Some(_), ConversationEvent::InputReceived(_) | ConversationEvent::InputCorrected(_)) => {}
+        (Some(state), ConversationEvent::InputReceived(_)) => state.told.spoken_at = Some(at),
+        (Some(_), ConversationEvent::InputCorrected(_)) => {}
         (
             None,
             ConversationEvent::FocusMoved { .. }
             | ConversationEvent::DeliveryQueued { .. }
+            | ConversationEvent::ReasonsChosen { .. }
+            | ConversationEvent::QuietKept { .. }
+            | ConversationEvent::DeliveryHeld { .. }
             | ConversationEvent::DeliveryAttempted { .. }
             | ConversationEvent::DeliveryPostponed { .. }
             | ConversationEvent::DeliverySettled { .. }
@@ -412,7 +476,15 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
 
 pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timestamp) -> Vec<Effect> {
     match event {
-        ConversationEvent::InputReceived(received) => carry_out(state, received, at),
+        ConversationEvent::InputReceived(received) => {
+            wrote(state, received).into_iter().chain(carry_out(state, received, at)).collect()
+        }
+        ConversationEvent::DeliveryHeld { until, .. } => vec![Effect::Later {
+            timer: format!("quiet:{}", state.id),
+            at: *until,
+            to: StreamId::Conversation(state.id),
+            command: Box::new(Command::Conversation(ConversationCommand::EndQuiet)),
+        }],
         ConversationEvent::InputCorrected(correction) => move_input(state, correction),
         ConversationEvent::DeliveryQueued { delivery } => {
             vec![Effect::Deliver { conversation: state.id, delivery: delivery.id, at: delivery.due_at }]
@@ -423,10 +495,19 @@ pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timesta
         }
         ConversationEvent::ConversationOpened { .. }
         | ConversationEvent::FocusMoved { .. }
+        | ConversationEvent::ReasonsChosen { .. }
+        | ConversationEvent::QuietKept { .. }
         | ConversationEvent::DeliveryAttempted { .. }
         | ConversationEvent::DeliveryPostponed { .. }
         | ConversationEvent::DeliverySettled { .. } => vec![],
     }
+}
+
+/// Where a person writes from is where they are.
+fn wrote(state: &Conversation, received: &Received) -> Option<Effect> {
+    state.address.as_ref()?.with.as_ref()?;
+    let from = PersonCommand::WriteFrom { conversation: state.id };
+    Some(Effect::Tell { to: StreamId::Person(received.person), command: Box::new(Command::Person(from)) })
 }
 
 /// What a decision makes of an input, told to the aggregates that it concerns.

@@ -135,6 +135,11 @@ pub enum PushReason {
     Progress,
     /// The work is over: the message that told of it says so. It never rings.
     Worked,
+    /// What happened since then, in one message: quiet hours are over, or the person asked.
+    Digest {
+        /// Since when.
+        since: Timestamp,
+    },
 }
 
 impl PushReason {
@@ -146,6 +151,7 @@ impl PushReason {
             | PushReason::AsksQuestion
             | PushReason::Completed
             | PushReason::Failed
+            | PushReason::Digest { .. }
             | PushReason::Reply => true,
             PushReason::Decided | PushReason::Progress | PushReason::Worked => false,
         }

@@ -26,6 +26,7 @@ pub mod handoff;
 pub mod ids;
 pub mod input;
 pub mod item;
+pub mod notice;
 pub mod outbound;
 pub mod person;
 pub mod plan;

@@ -4,7 +4,9 @@
 //! - work that goes on has one message in a conversation, which is changed and never sent a second time;
 //! - it is changed at most once in [`PACE`]. What waits to leave is written when it leaves, so it tells the newest of
 //!   everything that came meanwhile, and nothing that is newer has to be queued behind it;
-//! - nothing waits for it: what asks, what was decided and what came of a turn leave before it.
+//! - nothing waits for it: what asks, what was decided and what came of a turn leave before it;
+//! - what comes in quiet hours is held, and not lost: when they end, one digest tells what happened, and what still asks
+//!   follows by itself, because only there it can be answered.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -12,6 +14,7 @@ use std::time::Duration;
 use crate::conversation::{Conversation, ConversationEvent};
 use crate::delivery::{self, Delivery, DeliveryOutcome, PushReason};
 use crate::ids::{DeliveryId, Id as _, TaskId, TurnId};
+use crate::notice::{Quiet, Reason};
 use crate::time::Timestamp;
 
 /// Between two changes of a message that tells of work, at least; work that is over sooner has none.
@@ -20,6 +23,10 @@ pub const PACE: Duration = Duration::from_secs(3);
 const PARTS: u32 = 20;
 /// Nobody wants to hear later how far something was.
 const PROGRESS_TTL: Duration = Duration::from_secs(120);
+/// How much is held at once. A digest is written from the record, so what is beyond it is told all the same.
+const MAX_HELD: usize = 64;
+/// What a digest looks back on, if nothing was held.
+const DIGEST_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Whether work goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +71,9 @@ impl Progress {
 
 /// What is decided is said in the message that asked; one that was not sent yet is not worth sending any more.
 pub(crate) fn deliver(state: &Conversation, delivery: Delivery) -> Vec<ConversationEvent> {
-    if state.outbound.iter().any(|known| known.id == delivery.id) {
+    let known = |known: &Delivery| known.id == delivery.id;
+    let unwanted = Reason::of(delivery.push).is_some_and(|reason| !state.told.reasons.has(reason));
+    if unwanted || state.outbound.iter().any(known) || state.told.held.iter().any(known) {
         return vec![];
     }
     if delivery.push != PushReason::Decided {
@@ -75,7 +84,44 @@ pub(crate) fn deliver(state: &Conversation, delivery: Delivery) -> Vec<Conversat
     if asked || state.outbound.iter().filter(asks).any(|known| known.attempted) {
         return vec![ConversationEvent::DeliveryQueued { delivery }];
     }
-    state.outbound.iter().filter(asks).map(superseded).collect()
+    state.outbound.iter().chain(&state.told.held).filter(asks).map(superseded).collect()
+}
+
+/// Keeps for later what came in quiet hours; of too much, what asks nothing goes first.
+pub(crate) fn hold(state: &Conversation, delivery: DeliveryId, until: Timestamp) -> Vec<ConversationEvent> {
+    if !state.outbound.iter().any(|known| known.id == delivery && !known.attempted) {
+        return vec![];
+    }
+    let held = &state.told.held;
+    let full = held.len() >= MAX_HELD;
+    let oldest = held.iter().find(|known| !asks(known)).or(held.first()).filter(|_| full);
+    oldest.map(superseded).into_iter().chain([ConversationEvent::DeliveryHeld { delivery, until }]).collect()
+}
+
+/// Other hours are kept from now on. Whoever chooses them is awake, so nothing waits any longer.
+pub(crate) fn keep_quiet(state: &Conversation, quiet: Option<Quiet>, at: Timestamp) -> Vec<ConversationEvent> {
+    if state.told.quiet == quiet {
+        return vec![];
+    }
+    let rest = if state.told.held.is_empty() { vec![] } else { digest(state, at) };
+    [ConversationEvent::QuietKept { quiet }].into_iter().chain(rest).collect()
+}
+
+/// One message tells what happened, in place of what was held. What still asks follows by itself.
+pub(crate) fn digest(state: &Conversation, at: Timestamp) -> Vec<ConversationEvent> {
+    let since = state.told.held_since.unwrap_or_else(|| at.before(DIGEST_SPAN));
+    let id = DeliveryId::derive(state.id.uuid(), &format!("digest:{}", at.millis()));
+    let digest = Delivery { push: PushReason::Digest { since }, ..Delivery::words(id, "", None, at) };
+    let again = |known: &Delivery| ConversationEvent::DeliveryQueued {
+        delivery: Delivery { expires_at: at.after(delivery::TTL), ..known.clone() },
+    };
+    let (asking, rest): (Vec<_>, Vec<_>) = state.told.held.iter().partition(|known| asks(known));
+    let told = rest.into_iter().map(superseded);
+    told.chain([ConversationEvent::DeliveryQueued { delivery: digest }]).chain(asking.into_iter().map(again)).collect()
+}
+
+fn asks(delivery: &Delivery) -> bool {
+    Reason::of(delivery.push).is_some_and(Reason::asks)
 }
 
 /// Work goes on, or is over. What waits to leave tells that by itself.
@@ -86,6 +132,9 @@ pub(crate) fn report(
     stage: Stage,
     at: Timestamp,
 ) -> Vec<ConversationEvent> {
+    if stage == Stage::Working && state.told.reasons.is_none() {
+        return vec![];
+    }
     let known = state.progress.get(&turn);
     let telling =
         || state.outbound.iter().filter(|known| known.turn == Some(turn) && known.push == PushReason::Progress);
@@ -143,7 +192,19 @@ pub(crate) fn queued(state: &mut Conversation, delivery: &Delivery, at: Timestam
         let new = Progress { since: at, changed_at: at, seen: Seen::NotYet };
         state.progress.entry(turn).or_insert(new);
     }
+    if let PushReason::Digest { .. } = delivery.push {
+        state.told.held_since = None;
+    }
+    state.told.held.retain(|known| known.id != delivery.id);
     state.outbound.push(delivery.clone());
+}
+
+pub(crate) fn held(state: &mut Conversation, delivery: DeliveryId) {
+    let Some(place) = state.outbound.iter().position(|known| known.id == delivery) else { return };
+    let held = state.outbound.remove(place);
+    // When it happened, not when it would have left.
+    state.told.held_since.get_or_insert(held.queued_at());
+    state.told.held.push(held);
 }
 
 pub(crate) fn attempted(state: &mut Conversation, delivery: DeliveryId, attempted: bool) {
@@ -159,6 +220,9 @@ pub(crate) fn settled(
     message: Option<&str>,
     at: Timestamp,
 ) {
+    let told = &mut state.told;
+    told.held.retain(|known| known.id != delivery);
+    told.held_since = told.held_since.filter(|_| !told.held.is_empty());
     let Some(place) = state.outbound.iter().position(|known| known.id == delivery) else { return };
     let settled = state.outbound.remove(place);
     match (settled.push, settled.approval, settled.turn) {
@@ -166,14 +230,14 @@ pub(crate) fn settled(
             state.asking.extend(message.map(|message| (approval, message.to_owned())));
         }
         (PushReason::Decided, Some(approval), _) => drop(state.asking.remove(&approval)),
-        (PushReason::Progress, _, Some(turn)) => told(state, turn, outcome, message, at),
+        (PushReason::Progress, _, Some(turn)) => progressed(state, turn, outcome, message, at),
         (PushReason::Worked, _, Some(turn)) => drop(state.progress.remove(&turn)),
         _ => {}
     }
 }
 
 /// What became of a change, or of the first message.
-fn told(state: &mut Conversation, turn: TurnId, outcome: DeliveryOutcome, message: Option<&str>, at: Timestamp) {
+fn progressed(state: &mut Conversation, turn: TurnId, outcome: DeliveryOutcome, message: Option<&str>, at: Timestamp) {
     let more = state.outbound.iter().any(|known| known.turn == Some(turn));
     let Some(progress) = state.progress.get_mut(&turn) else { return };
     progress.changed_at = at;

@@ -3,10 +3,14 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::conversation::Channel;
+use crate::command::Command;
+use crate::conversation::{Channel, ConversationCommand};
+use crate::delivery::{Delivery, PushReason};
 use crate::effect::Effect;
-use crate::ids::{ConversationId, PersonId};
+use crate::ids::{ConversationId, DeliveryId, Id as _, PersonId};
+use crate::notice::{Notices, Quiet};
 use crate::rejection::Rejection;
+use crate::stream::StreamId;
 use crate::time::{Now, Timestamp};
 
 /// How many codes a person can have out at once; the oldest goes first.
@@ -105,6 +109,29 @@ pub struct Person {
     /// Where they can be told something that happens elsewhere.
     #[serde(default)]
     pub chats: Vec<Chat>,
+    /// What they want to be told, and where.
+    #[serde(default)]
+    pub notices: Notices,
+}
+
+impl Person {
+    /// Where they hear of tasks in which none of their chats takes part.
+    #[must_use]
+    pub fn main_chat(&self) -> Option<ConversationId> {
+        let theirs = |chat: &ConversationId| self.chats.iter().any(|known| known.conversation == *chat);
+        let last = || self.chats.last().map(|chat| chat.conversation);
+        self.notices.main.filter(theirs).or(self.notices.recent.filter(theirs)).or_else(last)
+    }
+
+    /// Where news of a task goes in which these conversations take part; none if they are told there already.
+    fn elsewhere(&self, news: &Delivery, taking_part: &[ConversationId]) -> Option<ConversationId> {
+        match (news.push, news.approval) {
+            // Who was asked is told how it ended, in the message that asked.
+            (PushReason::Decided, Some(approval)) => self.notices.asked.get(&approval).copied(),
+            _ if self.chats.iter().any(|chat| taking_part.contains(&chat.conversation)) => None,
+            _ => self.main_chat(),
+        }
+    }
 }
 
 /// A conversation with one person alone, on a channel that messages are pushed to.
@@ -160,6 +187,28 @@ pub enum PersonCommand {
         /// As whom they are there.
         identity: Identity,
     },
+    /// They wrote from one of their chats.
+    WriteFrom {
+        /// Which.
+        conversation: ConversationId,
+    },
+    /// Tell them nothing unasked at these hours.
+    ChooseQuiet {
+        /// Which; none any more if none.
+        quiet: Option<Quiet>,
+    },
+    /// Tell them there of tasks in which none of their chats takes part.
+    ChooseMain {
+        /// In this chat; in the one that they wrote from last if none.
+        conversation: Option<ConversationId>,
+    },
+    /// Something happened that they should hear of, wherever they are.
+    PassOn {
+        /// What; for no conversation yet.
+        news: Box<Delivery>,
+        /// The conversations that take part, and are told by themselves.
+        taking_part: Vec<ConversationId>,
+    },
     /// Recognise them there no longer.
     Unlink {
         /// Where.
@@ -205,6 +254,30 @@ pub enum PersonEvent {
         /// Which.
         chat: Chat,
     },
+    /// They write from another chat than before.
+    ChatTurnedTo {
+        /// Which.
+        conversation: ConversationId,
+    },
+    /// They chose quiet hours, or none.
+    QuietChosen {
+        /// Which.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quiet: Option<Quiet>,
+    },
+    /// They chose where to hear of tasks in which none of their chats takes part.
+    MainChosen {
+        /// In this chat; in the one that they wrote from last if none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversation: Option<ConversationId>,
+    },
+    /// News of such a task goes to one of their chats.
+    NewsPassedOn {
+        /// To which.
+        to: ConversationId,
+        /// What.
+        news: Box<Delivery>,
+    },
     /// An identity was unlinked.
     IdentityUnlinked {
         /// Which.
@@ -228,9 +301,20 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand, now: Now) -
             | PersonCommand::Link { .. }
             | PersonCommand::Unlink { .. }
             | PersonCommand::Meet { .. }
+            | PersonCommand::ChooseQuiet { .. }
+            | PersonCommand::ChooseMain { .. }
             | PersonCommand::OfferPairing { .. }
             | PersonCommand::Pair { .. },
         ) => Err(Rejection::NotFound { what: "person" }),
+        // Somebody of whom there is no record has no chat to be told in.
+        (None, PersonCommand::WriteFrom { .. } | PersonCommand::PassOn { .. }) => Ok(vec![]),
+        (
+            Some(person),
+            command @ (PersonCommand::WriteFrom { .. }
+            | PersonCommand::ChooseQuiet { .. }
+            | PersonCommand::ChooseMain { .. }
+            | PersonCommand::PassOn { .. }),
+        ) => heed(person, command),
         (Some(_), PersonCommand::OfferPairing { offer }) => Ok(vec![PersonEvent::PairingOffered { offer }]),
         (Some(person), PersonCommand::Pair { digest, identity }) => pair(person, digest, identity, now.at),
         (Some(person), PersonCommand::Link { identity }) => Ok(match person.identities.contains(&identity) {
@@ -249,6 +333,35 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand, now: Now) -
     }
 }
 
+/// What they want to be told, and where.
+#[expect(clippy::wildcard_enum_match_arm, reason = "`decide` names the commands that come here")]
+fn heed(person: &Person, command: PersonCommand) -> Result<Vec<PersonEvent>, Rejection> {
+    let theirs = |chat: ConversationId| person.chats.iter().any(|known| known.conversation == chat);
+    Ok(match command {
+        PersonCommand::WriteFrom { conversation } => {
+            let turned = theirs(conversation) && person.notices.recent != Some(conversation);
+            turned.then_some(PersonEvent::ChatTurnedTo { conversation }).into_iter().collect()
+        }
+        PersonCommand::ChooseQuiet { quiet } if person.notices.quiet != quiet => {
+            vec![PersonEvent::QuietChosen { quiet }]
+        }
+        PersonCommand::ChooseMain { conversation: Some(chat) } if !theirs(chat) => {
+            return Err(Rejection::NotFound { what: "chat of yours" });
+        }
+        PersonCommand::ChooseMain { conversation } if person.notices.main != conversation => {
+            vec![PersonEvent::MainChosen { conversation }]
+        }
+        PersonCommand::PassOn { news, taking_part } => match person.elsewhere(&news, &taking_part) {
+            Some(to) => {
+                let id = DeliveryId::derive(to.uuid(), &news.id.to_string());
+                vec![PersonEvent::NewsPassedOn { to, news: Box::new(Delivery { id, ..*news }) }]
+            }
+            None => vec![],
+        },
+        _ => vec![],
+    })
+}
+
 /// A code is good once, on its channel, until it expires. Whoever guesses is told no more than that.
 fn pair(person: &Person, digest: String, identity: Identity, at: Timestamp) -> Result<Vec<PersonEvent>, Rejection> {
     let fits =
@@ -264,7 +377,8 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
     match (state.as_mut(), event) {
         (_, PersonEvent::PersonEnrolled { person, name, locale }) => {
             let (name, locale) = (name.clone(), locale.clone());
-            *state = Some(Person { id: *person, name, locale, identities: vec![], offers: vec![], chats: vec![] });
+            let (identities, offers, chats) = (vec![], vec![], vec![]);
+            *state = Some(Person { id: *person, name, locale, identities, offers, chats, notices: Notices::default() });
         }
         (Some(person), PersonEvent::LocaleChosen { locale }) => person.locale.clone_from(locale),
         (Some(person), PersonEvent::PairingOffered { offer }) => {
@@ -278,27 +392,57 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
             person.identities.retain(|known| known != identity);
             person.chats.retain(|chat| chat.identity != *identity);
         }
-        (Some(person), PersonEvent::ChatMet { chat }) => person.chats.push(chat.clone()),
+        (Some(person), PersonEvent::ChatMet { chat }) => {
+            person.notices.recent = Some(chat.conversation);
+            person.chats.push(chat.clone());
+        }
+        (Some(person), PersonEvent::ChatTurnedTo { conversation }) => person.notices.recent = Some(*conversation),
+        (Some(person), PersonEvent::QuietChosen { quiet }) => person.notices.quiet.clone_from(quiet),
+        (Some(person), PersonEvent::MainChosen { conversation }) => person.notices.main = *conversation,
+        (Some(person), PersonEvent::NewsPassedOn { to, news }) => match (news.push, news.approval) {
+            (PushReason::NeedsApproval, Some(approval)) => drop(person.notices.asked.insert(approval, *to)),
+            (PushReason::Decided, Some(approval)) => drop(person.notices.asked.remove(&approval)),
+            _ => {}
+        },
         (
             None,
             PersonEvent::LocaleChosen { .. }
             | PersonEvent::IdentityLinked { .. }
             | PersonEvent::IdentityUnlinked { .. }
             | PersonEvent::ChatMet { .. }
+            | PersonEvent::ChatTurnedTo { .. }
+            | PersonEvent::QuietChosen { .. }
+            | PersonEvent::MainChosen { .. }
+            | PersonEvent::NewsPassedOn { .. }
             | PersonEvent::PairingOffered { .. }
             | PersonEvent::PairingSpent { .. },
         ) => {}
     }
 }
 
-pub(crate) fn react(_: &Person, event: &PersonEvent) -> Vec<Effect> {
+pub(crate) fn react(person: &Person, event: &PersonEvent) -> Vec<Effect> {
+    let tell = |conversation: ConversationId, command| Effect::Tell {
+        to: StreamId::Conversation(conversation),
+        command: Box::new(Command::Conversation(command)),
+    };
+    let heed = |chat: &Chat| {
+        let quiet = person.notices.quiet.clone();
+        tell(chat.conversation, ConversationCommand::KeepQuiet { quiet })
+    };
     match event {
+        PersonEvent::QuietChosen { .. } => person.chats.iter().map(heed).collect(),
+        PersonEvent::ChatMet { chat } if person.notices.quiet.is_some() => vec![heed(chat)],
+        PersonEvent::NewsPassedOn { to, news } => {
+            vec![tell(*to, ConversationCommand::Deliver { delivery: (**news).clone() })]
+        }
         PersonEvent::PersonEnrolled { .. }
         | PersonEvent::LocaleChosen { .. }
         | PersonEvent::PairingOffered { .. }
         | PersonEvent::PairingSpent { .. }
         | PersonEvent::IdentityLinked { .. }
         | PersonEvent::ChatMet { .. }
+        | PersonEvent::ChatTurnedTo { .. }
+        | PersonEvent::MainChosen { .. }
         | PersonEvent::IdentityUnlinked { .. } => vec![],
     }
 }

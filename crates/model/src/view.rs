@@ -273,7 +273,13 @@ fn person_names(person: PersonId, event: &PersonEvent) -> Vec<Row> {
         PersonEvent::IdentityUnlinked { identity } => named(identity.name(), None),
         PersonEvent::PairingOffered { offer } => named(Offer::name(&offer.digest), Some(person)),
         PersonEvent::PairingSpent { digest } => named(Offer::name(digest), None),
-        PersonEvent::PersonEnrolled { .. } | PersonEvent::LocaleChosen { .. } | PersonEvent::ChatMet { .. } => vec![],
+        PersonEvent::PersonEnrolled { .. }
+        | PersonEvent::LocaleChosen { .. }
+        | PersonEvent::ChatTurnedTo { .. }
+        | PersonEvent::QuietChosen { .. }
+        | PersonEvent::MainChosen { .. }
+        | PersonEvent::NewsPassedOn { .. }
+        | PersonEvent::ChatMet { .. } => vec![],
     }
 }
 
@@ -400,19 +406,19 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
             vec![Row::Delivery(delivery_row(conversation, delivery, "pending", at))]
         }
         ConversationEvent::DeliveryPostponed { delivery } => {
-            let known =
-                before.conversation().and_then(|state| state.outbound.iter().find(|known| known.id == *delivery));
+            let known = on_its_way(before, *delivery);
             known.map(|known| Row::Delivery(delivery_row(conversation, known, "pending", at))).into_iter().collect()
         }
+        ConversationEvent::DeliveryHeld { delivery, .. } => {
+            let known = on_its_way(before, *delivery);
+            known.map(|known| Row::Delivery(delivery_row(conversation, known, "held", at))).into_iter().collect()
+        }
         ConversationEvent::DeliveryAttempted { delivery } => {
-            let known =
-                before.conversation().and_then(|state| state.outbound.iter().find(|known| known.id == *delivery));
+            let known = on_its_way(before, *delivery);
             known.map(|known| Row::Delivery(delivery_row(conversation, known, "sending", at))).into_iter().collect()
         }
         ConversationEvent::DeliverySettled { delivery, outcome, message } => {
-            let known =
-                before.conversation().and_then(|state| state.outbound.iter().find(|known| known.id == *delivery));
-            let Some(known) = known else { return vec![] };
+            let Some(known) = on_its_way(before, *delivery) else { return vec![] };
             let row = DeliveryRow { message: message.clone(), ..delivery_row(conversation, known, outcome.word(), at) };
             let name = message.as_ref().map(|message| NameRow {
                 name: NameRow::of_message(conversation, message),
@@ -420,8 +426,17 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
             });
             std::iter::once(Row::Delivery(row)).chain(name.map(Row::Name)).collect()
         }
-        ConversationEvent::ConversationOpened { .. } | ConversationEvent::FocusMoved { .. } => vec![],
+        ConversationEvent::ConversationOpened { .. }
+        | ConversationEvent::ReasonsChosen { .. }
+        | ConversationEvent::QuietKept { .. }
+        | ConversationEvent::FocusMoved { .. } => vec![],
     }
+}
+
+/// A delivery that nobody has settled, held ones too.
+fn on_its_way(before: &State, delivery: DeliveryId) -> Option<&Delivery> {
+    let state = before.conversation()?;
+    state.outbound.iter().chain(&state.told.held).find(|known| known.id == delivery)
 }
 
 fn delivery_row(conversation: ConversationId, delivery: &Delivery, state: &str, at: Timestamp) -> DeliveryRow {

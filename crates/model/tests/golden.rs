@@ -13,7 +13,7 @@ use throughline_model::approval::{Source, Verdict};
 use throughline_model::budget::Caps;
 use throughline_model::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::content::{BlobRef, ContentBlock, Text};
-use throughline_model::conversation::Channel;
+use throughline_model::conversation::{Channel, ConversationCommand};
 use throughline_model::delivery::DeliveryOutcome;
 use throughline_model::event::Event;
 use throughline_model::execution::Role;
@@ -68,6 +68,7 @@ fn people_and_settings(world: &mut World) {
     send(world, PersonCommand::Pair { digest: "5e88".into(), identity: telegram.clone() });
     let conversation = world.mint.id();
     send(world, PersonCommand::Meet { conversation, identity: telegram });
+    notices(world, conversation);
     let project = world.project;
     let set = ProjectCommand::SetDefaultAgent { agent: "codex".into() };
     world.send(StreamId::Project(project), Command::Project(set)).expect("set");
@@ -251,6 +252,42 @@ fn workspace_changes(world: &mut World, task: throughline_model::ids::TaskId) {
     world.tell(fork, TaskCommand::Cancel).expect("it runs or waits");
 }
 
+/// What somebody wants to be told, and what is passed on to them and held.
+fn notices(world: &mut World, chat: throughline_model::ids::ConversationId) {
+    use throughline_model::command::Command;
+    use throughline_model::notice::{Quiet, Reason, Reasons, TimeOfDay};
+    let (person, conversation) = (world.person, chat);
+    let tell = |world: &mut World, command| {
+        drop(world.send(StreamId::Person(person), Command::Person(command)).expect("taken"));
+    };
+    let open =
+        ConversationCommand::Open { conversation, channel: Channel::Telegram, person, project: None, address: None };
+    let in_chat = |world: &mut World, command| {
+        drop(world.send(StreamId::Conversation(chat), Command::Conversation(command)).expect("taken"));
+    };
+    in_chat(world, open);
+    let other = world.mint.id();
+    let second = PersonCommand::Meet { conversation: other, identity: Identity::OsUser { uid: 1000 } };
+    world.open(other, Channel::Telegram);
+    tell(world, second);
+    tell(world, PersonCommand::WriteFrom { conversation });
+    tell(world, PersonCommand::ChooseMain { conversation: Some(conversation) });
+    let time = |hour| TimeOfDay { hour, minute: 30 };
+    let except = Reasons([Reason::Approval].into());
+    let quiet = Quiet { from: time(22), until: time(7), zone: "Europe/Berlin".into(), except };
+    tell(world, PersonCommand::ChooseQuiet { quiet: Some(quiet) });
+    in_chat(world, ConversationCommand::ChooseReasons { reasons: Reasons([Reason::Completed].into()) });
+    let task = world.rested();
+    let delivery = match &world.states[&StreamId::Conversation(chat)] {
+        throughline_model::state::State::Conversation(Some(state)) => state.outbound[0].id,
+        other => panic!("{other:?}"),
+    };
+    let until = Timestamp::from_millis(world.at + 1_000);
+    in_chat(world, ConversationCommand::HoldDelivery { delivery, until });
+    in_chat(world, ConversationCommand::EndQuiet);
+    world.tell(task, TaskCommand::Close { person }).expect("closed");
+}
+
 fn kind_of(word: &str) -> StreamKind {
     [StreamKind::Person, StreamKind::Project, StreamKind::Conversation, StreamKind::Task, StreamKind::Workspace]
         .into_iter()
@@ -303,6 +340,10 @@ const EVENTS: &[&str] = &[
     "pairing_offered",
     "pairing_spent",
     "chat_met",
+    "chat_turned_to",
+    "quiet_chosen",
+    "main_chosen",
+    "news_passed_on",
     "locale_chosen",
     "project_added",
     "default_agent_set",
@@ -317,6 +358,9 @@ const EVENTS: &[&str] = &[
     "input_corrected",
     "focus_moved",
     "delivery_queued",
+    "reasons_chosen",
+    "quiet_kept",
+    "delivery_held",
     "delivery_attempted",
     "delivery_postponed",
     "delivery_settled",

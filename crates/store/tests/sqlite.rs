@@ -408,6 +408,7 @@ async fn snapshots_of_other_formats_are_replayed_over_or_refused() {
         identities: vec![],
         offers: vec![],
         chats: vec![],
+        notices: Default::default(),
     }));
     let append = Append { stream, expected: 0, events: vec![make.enrolled("Ada")], snapshot: Some(Arc::new(state)) };
     let store = open(&home);

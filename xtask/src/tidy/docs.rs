@@ -29,6 +29,8 @@ const VOCABULARY: &[&str] = &[
     "identity",
     "pairing",
     "progress message",
+    "quiet hours",
+    "digest",
     "gateway",
     "hook",
     "focus",

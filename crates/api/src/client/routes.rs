@@ -17,6 +17,7 @@ use crate::identity::{Identity, IdentityList, OfferPairing, Pairing};
 use crate::import::{ImportNative, ImportedTask, NativeSessionList};
 use crate::login::{LoginLink, Place};
 use crate::message::{Correct, Explain, Explained, SendMessage, SentMessage};
+use crate::notice::{ChooseMain, ChooseReasons, Digest, Notices, QuietHours};
 use crate::person::{ChangeMe, Me};
 use crate::policy::{AddRule, Decided, MakeRule, Policy, Rule, SetPolicy};
 use crate::project::{AddProject, Conversation, OpenConversation, PinnedNotes, Project, ProjectList};
@@ -94,6 +95,37 @@ impl Client {
     pub async fn revoke_identity(&self, id: &str) -> Result<Identity, ClientError> {
         let path = format!("/api/v1/identities/{}", escaped(id));
         self.json(Call { method: Method::DELETE, ..Call::get(&path) }).await
+    }
+
+    /// What whoever calls is told, and where.
+    pub async fn notices(&self) -> Result<Notices, ClientError> {
+        self.json(Call::get("/api/v1/notices")).await
+    }
+
+    /// Tells a chat for these reasons, and for no other.
+    pub async fn choose_reasons(&self, chat: Uuid, choice: &ChooseReasons) -> Result<Notices, ClientError> {
+        let path = format!("/api/v1/notices/chats/{chat}");
+        self.json(Call { method: Method::PUT, ..Call::get(&path) }.with_json(choice)?).await
+    }
+
+    /// Chooses the chat in which one hears of what one does elsewhere.
+    pub async fn choose_main(&self, choice: &ChooseMain) -> Result<Notices, ClientError> {
+        self.json(Call { method: Method::PUT, ..Call::get("/api/v1/notices/main") }.with_json(choice)?).await
+    }
+
+    /// Keeps quiet at these hours.
+    pub async fn choose_quiet(&self, hours: &QuietHours) -> Result<Notices, ClientError> {
+        self.json(Call { method: Method::PUT, ..Call::get("/api/v1/notices/quiet") }.with_json(hours)?).await
+    }
+
+    /// Keeps quiet no longer.
+    pub async fn no_quiet(&self) -> Result<Notices, ClientError> {
+        self.json(Call { method: Method::DELETE, ..Call::get("/api/v1/notices/quiet") }).await
+    }
+
+    /// What happened in so many hours, and what needs whoever calls.
+    pub async fn digest(&self, hours: u64) -> Result<Digest, ClientError> {
+        self.json(Call::get(&format!("/api/v1/digest?hours={hours}"))).await
     }
 
     /// Stops the daemon; only over the Unix socket.

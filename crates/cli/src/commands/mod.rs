@@ -16,6 +16,7 @@ mod compare;
 mod completions;
 mod correct;
 mod deny;
+mod digest;
 mod discard;
 mod doctor;
 mod down;
@@ -29,6 +30,7 @@ mod import;
 mod keep;
 mod locale;
 mod note;
+mod notify;
 mod open;
 mod pair;
 mod policy;
@@ -108,6 +110,8 @@ enum Command {
     Locale(locale::Args),
     Pair(pair::Args),
     Identities(identities::Args),
+    Notify(notify::Args),
+    Digest(digest::Args),
     Project(project::Args),
     Policy(policy::Args),
     Rules(rules::Args),
@@ -208,6 +212,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Locale(args) => client(output, |context| locale::run(context, args)),
         Command::Pair(args) => client(output, |context| pair::run(context, args)),
         Command::Identities(args) => client(output, |context| identities::run(context, args)),
+        Command::Notify(args) => client(output, |context| notify::run(context, args)),
+        Command::Digest(args) => client(output, |context| digest::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),
         Command::Project(args) => client(output, |context| project::run(context, args)),
         Command::Policy(args) => client(output, |context| policy::run(context, args)),

@@ -41,6 +41,8 @@ fn every_command_explains_itself() {
         "locale",
         "pair",
         "identities",
+        "notify",
+        "digest",
         "project",
         "policy",
         "rules",

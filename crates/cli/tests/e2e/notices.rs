@@ -1,14 +1,21 @@
 //! Who is told what in chats: work that goes on, results, and what a person chose. The platforms are stubs that keep the
 //! real ones' rules; the daemon is the real one.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use throughline_testkit::feishu::{APP_ID, APP_SECRET, OpenPlatform};
 use throughline_testkit::telegram::{BotApi, Sent};
 
 use crate::support::World;
 
 const ADA: i64 = 42;
 
+fn telegram(bot: &BotApi) -> String {
+    format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", bot.token(), bot.url())
+}
+
 fn with_bot(bot: &BotApi) -> World {
-    World::with_settings(&format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", bot.token(), bot.url()))
+    World::with_settings(&telegram(bot))
 }
 
 fn pair(world: &World, bot: &BotApi, user: i64) {
@@ -57,4 +64,143 @@ fn work_is_followed_in_one_message_that_is_changed_also_after_a_kill() {
     assert!(last.edits as u64 <= took / 3_000 + 2, "{} changes in {took} ms", last.edits);
     assert_eq!(count(&bot, |sent| sent.shown.text.contains("completed in") || sent.shown.text.contains('⏳')), 1);
     assert_eq!(count(&bot, |sent| sent.shown.text.ends_with("all is well")), 1, "{:#?}", bot.sent());
+}
+
+/// A span of hours that it is in now, and for an hour more, by the clocks of UTC.
+#[expect(clippy::disallowed_methods, reason = "the daemon's clock is the machine's, and quiet hours are by it")]
+fn around_now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let hour = since.as_secs() / 3_600 % 24;
+    format!("{:02}:00-{:02}:59", (hour + 23) % 24, (hour + 1) % 24)
+}
+
+/// Waits until so much is held in the only chat.
+fn wait_for_held(world: &World, count: u64) {
+    for _ in 0..1_000 {
+        if world.json(&["notify"])["chats"][0]["held"] == count {
+            return;
+        }
+    }
+    panic!("{count} are not held: {:#}", world.json(&["notify"]));
+}
+
+#[test]
+fn what_comes_in_quiet_hours_is_one_digest_when_they_end_and_what_asks_follows() {
+    let bot = BotApi::start();
+    let world = with_bot(&bot);
+    pair(&world, &bot, ADA);
+    let quiet = world.ok(&["notify", "--quiet", &around_now(), "--zone", "UTC"]).stdout;
+    assert!(quiet.contains("UTC (now)"), "{quiet}");
+    world.ok(&["say", "--new", "say good night"]);
+    wait_for_held(&world, 1);
+    world.ok(&["say", "--new", "--detach", "run echo hi"]);
+    wait_for_held(&world, 2);
+    assert_eq!(bot.sent().len(), 1, "nothing but the pairing: {:#?}", bot.sent());
+    world.kill_daemon();
+    world.ok(&["notify", "--no-quiet"]);
+    let asked = bot.wait_for_sent(|sent| !sent.buttons.is_empty());
+    let digest = said(&bot, "The last");
+    assert!(digest.id < asked.id, "{:#?}", bot.sent());
+    for words in ["Needs you\nshop-2", "waiting for approval", "Done\nshop-1", "good night"] {
+        assert!(digest.shown.text.contains(words), "{words}: {digest:?}");
+    }
+    approve(&bot, "echo hi");
+    said(&bot, "exit code 0");
+    assert_eq!(count(&bot, |sent| sent.shown.text.contains("✓ shop-1")), 0, "it is in the digest");
+}
+
+#[test]
+fn an_exception_breaks_the_quiet() {
+    let bot = BotApi::start();
+    let world = with_bot(&bot);
+    pair(&world, &bot, ADA);
+    world.ok(&["notify", "--quiet", &around_now(), "--zone", "UTC", "--except", "approval,question"]);
+    world.ok(&["say", "--new", "--detach", "run echo hi"]);
+    approve(&bot, "echo hi");
+    wait_for_held(&world, 1);
+    assert_eq!(count(&bot, |sent| sent.shown.text.contains("exit code 0")), 0, "the result can wait");
+    bot.says(ADA, "/digest");
+    said(&bot, "exit code 0");
+}
+
+#[test]
+fn a_chat_says_what_it_is_told_and_changes_it() {
+    let bot = BotApi::start();
+    let world = with_bot(&bot);
+    pair(&world, &bot, ADA);
+    bot.says(ADA, "/notify");
+    let told = said(&bot, "You are told here: approvals, questions, results, failures.");
+    assert!(told.shown.text.contains("No quiet hours."), "{told:?}");
+    bot.says(ADA, "/notify approvals nonsense");
+    said(&bot, "is none of approval");
+    bot.says(ADA, "/notify approvals questions");
+    said(&bot, "You are told here: approvals, questions.");
+    bot.says(ADA, "/quiet 22:00-07:00 Europe/Atlantis");
+    said(&bot, "there is no time zone");
+    bot.says(ADA, "/quiet 22:00-07:00 europe/berlin");
+    said(&bot, "Quiet from 22:00 to 07:00 (Europe/Berlin)");
+    let known = world.json(&["notify"]);
+    assert_eq!(known["quiet"]["zone"], "Europe/Berlin", "{known:#}");
+    assert_eq!(known["chats"][0]["reasons"], serde_json::json!(["approval", "question"]), "{known:#}");
+    world.fails(&["notify", "--quiet", "22:00"], 1, "bad_quiet_hours");
+    world.fails(&["notify", "feishu", "--off"], 1, "not_found");
+    world.ok(&["notify", "--no-quiet"]);
+    world.ok(&["notify", "telegram", "--off"]);
+    world.ok(&["locale", "zh"]);
+    bot.says(ADA, "/notify");
+    said(&bot, "这里不会主动通知你");
+    bot.says(ADA, "/notify 批准 结果");
+    said(&bot, "这里会通知你：批准，结果。");
+    bot.says(ADA, "/digest");
+    said(&bot, "也没有需要你处理的");
+}
+
+fn feishu(app: &OpenPlatform) -> String {
+    let url = app.url();
+    format!("[channels.feishu]\napp_id = \"{APP_ID}\"\napp_secret = \"{APP_SECRET}\"\ndomain = \"{url}\"\n")
+}
+
+fn pair_feishu(world: &World, app: &OpenPlatform) {
+    let pairing = world.json(&["pair", "feishu"]);
+    app.says("ou_ada", pairing["say"].as_str().expect("what to say"));
+    app.wait_for_sent(|sent| sent.content.contains("Paired"));
+}
+
+#[test]
+fn of_what_is_done_in_the_terminal_one_chat_hears_the_one_where_the_person_is() {
+    let (bot, app) = (BotApi::start(), OpenPlatform::start());
+    let world = World::with_settings(&format!("{}{}", telegram(&bot), feishu(&app)));
+    pair(&world, &bot, ADA);
+    pair_feishu(&world, &app);
+    world.ok(&["say", "--new", "say one"]);
+    let done = |words: &str| app.wait_for_sent(|sent| sent.content.contains("✓ shop") && sent.content.contains(words));
+    done("say one");
+    bot.says(ADA, "/tasks");
+    said(&bot, "shop-1");
+    world.ok(&["say", "--new", "say two"]);
+    said(&bot, "✓ shop-2");
+    world.ok(&["notify", "--main", "feishu"]);
+    world.ok(&["say", "--new", "say three"]);
+    done("say three");
+    assert_eq!(count(&bot, |sent| sent.shown.text.contains("✓ shop-1") || sent.shown.text.contains("✓ shop-3")), 0);
+    let in_feishu = app.sent().iter().filter(|sent| sent.content.contains("say two")).count();
+    assert_eq!(in_feishu, 0, "{:#?}", app.sent());
+}
+
+#[test]
+fn a_long_result_is_cut_and_a_button_tells_the_rest() {
+    let bot = BotApi::start();
+    let world = World::with_settings(&format!("{}[web]\npublic_url = \"https://desk.example\"\n", telegram(&bot)));
+    pair(&world, &bot, ADA);
+    let long = "word ".repeat(300);
+    bot.says(ADA, &format!("/new say {long}the end"));
+    let result = said(&bot, "✓ shop-1");
+    assert!(result.shown.text.chars().count() < 1_100 && !result.shown.text.contains("the end"), "{result:?}");
+    let more = result.buttons.iter().flatten().find(|key| key.text == "More").expect("a button").data.clone();
+    bot.presses(ADA, &result, &more);
+    let rest = said(&bot, "the end");
+    assert!(rest.shown.text.contains("https://desk.example/tasks/shop-1"), "{rest:?}");
+    bot.says(ADA, "/new say short");
+    let short = said(&bot, "✓ shop-2");
+    assert!(short.buttons.is_empty(), "{short:?}");
 }

@@ -7,6 +7,7 @@
 
 mod called;
 mod files;
+mod notices;
 mod order;
 mod press;
 mod strangers;
@@ -176,6 +177,9 @@ impl Gateway {
         let stream = StreamId::Conversation(conversation);
         if self.engine.state(stream).await?.conversation().is_none() {
             self.engine.send(stream, Command::Conversation(self.opening(person, update))).await?;
+        }
+        if self.heeded(person, conversation, update, words.text).await? {
+            return Ok(());
         }
         let reply_to = self.reply_to(conversation, words.answers).await?;
         let heard = Heard { person, conversation, reply_to, text: words.text };

@@ -1,5 +1,6 @@
 //! Commands of a chat: `/new`, `/tasks`, `/status`, `/more`, `/stop`, `/agents`, `/help`, and `//command` for the
-//! agent's own (`/file` and `/diff` are in [`super::files`]). Everything else is words, and goes to the router.
+//! agent's own (`/file` and `/diff` are in [`super::files`], `/notify`, `/quiet` and `/digest` in [`super::notices`]).
+//! Everything else is words, and goes to the router.
 
 use throughline_model::context::ReplyTo;
 use throughline_model::ids::{ConversationId, PersonId, ProjectId, TaskId};
@@ -133,6 +134,9 @@ impl Engine {
         if let Some(said) = last_words(&self.inner.core, task, None).await? {
             text.push_str("\n\n");
             text.push_str(&said);
+        }
+        if let Some(page) = &self.config().reach.public_url {
+            text.push_str(&format!("\n\n{}", locale.more_on_the_page(format_args!("{page}/tasks/{}", known.key))));
         }
         Ok(Reply::plain(text))
     }

@@ -123,6 +123,10 @@ impl Gateway {
                 self.decide(under, approval, *verdict, digest).await?;
                 Ok(locale.press_done())
             }
+            Chosen::More => {
+                let task = under.row.task.ok_or(Rejection::NotFound { what: "task" })?;
+                self.act(under, Action::Open { task }).await
+            }
             Chosen::Nth(nth) => {
                 let input = under.row.input.ok_or(Rejection::NotFound { what: "choice" })?;
                 let said = reply(&self.engine.inner.core, input).await?;

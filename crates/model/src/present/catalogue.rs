@@ -399,8 +399,8 @@ catalogue! {
             zh: "配对成功：你在这里是 {name}。说出你想做的事；/help 会告诉你其他用法。"
         }
         commands() {
-            en: "/new TEXT starts a task, /tasks lists them, /status [KEY] tells how one stands, /more [KEY] tells more, /stop [KEY] stops what runs, /file PATH sends a file of the workspace, /diff [KEY] what a task changed, /agents lists the agents. //command goes to the agent as /command.",
-            zh: "/new 文字 开始新任务，/tasks 列出任务，/status [KEY] 查看进展，/more [KEY] 查看详情，/stop [KEY] 停止运行，/file 路径 发送工作区里的文件，/diff [KEY] 发送任务的改动，/agents 列出智能体。//command 会以 /command 原样发给智能体。"
+            en: "/new TEXT starts a task, /tasks lists them, /status [KEY] tells how one stands, /more [KEY] tells more, /stop [KEY] stops what runs, /file PATH sends a file of the workspace, /diff [KEY] what a task changed, /digest tells what happened lately, /notify and /quiet choose what you are told and when, /agents lists the agents. //command goes to the agent as /command.",
+            zh: "/new 文字 开始新任务，/tasks 列出任务，/status [KEY] 查看进展，/more [KEY] 查看详情，/stop [KEY] 停止运行，/file 路径 发送工作区里的文件，/diff [KEY] 发送任务的改动，/digest 最近摘要，/notify 和 /quiet 设置通知与免打扰，/agents 列出智能体。//command 会以 /command 原样发给智能体。"
         }
         agents_here(list) { en: "Agents here: {list}", zh: "这里的智能体：{list}" }
         no_task_here() { en: "There is no task in focus here: name its key.", zh: "这里没有焦点任务：请给出任务编号。" }
@@ -448,6 +448,49 @@ catalogue! {
         worked(outcome, took) { en: "{outcome} in {took}", zh: "{outcome}，用时 {took}" }
         steps_done(done, total) { en: "{done} of {total} steps done", zh: "完成 {done}/{total} 步" }
 
+        // Notices.
+        in_minutes(n) { en: "{n} min", zh: "{n} 分钟" }
+        in_hours(n) { en: "{n} h", zh: "{n} 小时" }
+        digest_head(span) { en: "*The last {span}*", zh: "*最近 {span}*" }
+        digest_nothing(span) {
+            en: "Nothing happened in the last {span}, and nothing needs you.",
+            zh: "最近 {span}没有新动静，也没有需要你处理的。"
+        }
+        digest_needs_you() { en: "❗ Needs you", zh: "❗ 需要你" }
+        digest_failed() { en: "✗ Failed", zh: "✗ 失败" }
+        digest_done() { en: "✓ Done", zh: "✓ 已完成" }
+        digest_working() { en: "⏳ Going on", zh: "⏳ 进行中" }
+        reason_approval() { en: "approvals", zh: "批准" }
+        reason_question() { en: "questions", zh: "提问" }
+        reason_completed() { en: "results", zh: "结果" }
+        reason_failed() { en: "failures", zh: "失败" }
+        told_here(reasons) { en: "You are told here: {reasons}.", zh: "这里会通知你：{reasons}。" }
+        told_nothing_here() {
+            en: "You are told nothing here unasked. Your own messages are still answered.",
+            zh: "这里不会主动通知你。你的消息仍会得到回复。"
+        }
+        told_here_of_others() {
+            en: "You also hear here of what you do elsewhere.",
+            zh: "你在别处进行的任务也会在这里通知。"
+        }
+        quiet_at(from, until, zone) {
+            en: "Quiet from {from} to {until} ({zone}): what happens then comes as one digest.",
+            zh: "{from} 至 {until}（{zone}）免打扰：期间的消息会汇总成一条摘要。"
+        }
+        quiet_but_for(reasons) { en: "Told all the same: {reasons}.", zh: "仍会通知：{reasons}。" }
+        quiet_never() { en: "No quiet hours.", zh: "没有设置免打扰时段。" }
+        notify_usage() {
+            en: "/notify all, /notify off, or /notify with some of: approvals questions results failures. /notify main: hear here of what you do elsewhere.",
+            zh: "/notify all 全部，/notify off 关闭，或 /notify 加上：批准 提问 结果 失败。/notify main：在这里接收别处任务的通知。"
+        }
+        quiet_usage() {
+            en: "/quiet 22:00-07:00 Europe/Berlin, or /quiet off.",
+            zh: "/quiet 22:00-07:00 Asia/Shanghai，或 /quiet off 关闭。"
+        }
+        bad_notices(why) { en: "That did not work: {why}.", zh: "没有成功：{why}。" }
+        more_on_the_page(url) { en: "All of it: {url}", zh: "完整内容：{url}" }
+        button_more() { en: "More", zh: "详情" }
+
         // The terminal.
         no_tasks_yet() { en: "There are no tasks yet: tl say \"…\" starts one", zh: "还没有任务：用 tl say \"…\" 开始一个" }
         no_task_open() {
@@ -469,6 +512,10 @@ catalogue! {
         turns(n) { en: "{n} turn" or "{n} turns", zh: "{n} 轮" }
         more_lines(n) { en: "… {n} more line" or "… {n} more lines", zh: "……还有 {n} 行" }
         files(n) { en: "{n} file" or "{n} files", zh: "{n} 个文件" }
+        digest_lost(n) {
+            en: "✉ {n} message could not be delivered meanwhile." or "✉ {n} messages could not be delivered meanwhile.",
+            zh: "✉ 期间有 {n} 条消息未能送达。"
+        }
         need_you(n) { en: "{n} task needs you." or "{n} tasks need you.", zh: "有 {n} 个任务需要你。" }
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod card;
 pub mod catalogue;
+mod digest;
 pub mod glance;
 pub mod locale;
 pub mod moment;
@@ -19,6 +20,7 @@ pub mod timeline;
 mod words;
 
 pub use card::{Card, card};
+pub use digest::digest;
 pub use glance::{glance, row_glance};
 pub use locale::Locale;
 pub use progress::{progress, worked};

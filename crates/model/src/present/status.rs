@@ -150,6 +150,6 @@ pub fn of_all(locale: Locale, rows: &[TaskRow], now: Timestamp) -> Reply {
     Reply { text: lines.join("\n"), choices: vec![], links: rows.iter().take(TASKS).map(link).collect() }
 }
 
-fn headline(key: &str, title: &str, glance: &str) -> String {
+pub(super) fn headline(key: &str, title: &str, glance: &str) -> String {
     format!("{} *{}* — {glance}", fit(key, NAME_CHARS), fit(title, 60))
 }

@@ -10,10 +10,11 @@ use crate::delivery::{self, Delivery, PushReason};
 use crate::effect::{Effect, Process};
 use crate::execution::{Execution, ExecutionEnd};
 use crate::ids::{
-    ApprovalId, ChangeId, ConversationId, DeliveryId, Id as _, PersonId, QuestionId, RuntimeSessionId, TaskId, TurnId,
-    WorkspaceId,
+    ApprovalId, ChangeId, ConversationId, DeliveryId, ExecutionId, Id as _, PersonId, QuestionId, RuntimeSessionId,
+    TaskId, TurnId, WorkspaceId,
 };
 use crate::outbound::Stage;
+use crate::person::PersonCommand;
 use crate::present::{self, Locale};
 use crate::project::ProjectCommand;
 use crate::question::{FormAnswer, QuestionSettlement};
@@ -115,12 +116,15 @@ fn asking(before: Option<&Task>, after: &Task, event: &TaskEvent, at: Timestamp)
             effects.extend(decided(before, after, *approval, settlement, at));
             effects
         }
-        TaskEvent::QuestionAsked { question, .. } => deliver(after, PushReason::AsksQuestion, question.id.uuid(), at),
+        TaskEvent::QuestionAsked { turn, question, .. } => {
+            deliver(after, PushReason::AsksQuestion, question.id.uuid(), prompter(after, *turn), at)
+        }
         TaskEvent::QuestionSettled { turn, question, settlement } => {
             answered(after, *turn, *question, settlement).into_iter().collect()
         }
         TaskEvent::BudgetReached { turn, .. } => {
-            deliver(after, PushReason::AsksQuestion, QuestionId::derive(turn.uuid(), "budget").uuid(), at)
+            let question = QuestionId::derive(turn.uuid(), "budget");
+            deliver(after, PushReason::AsksQuestion, question.uuid(), prompter(after, *turn), at)
         }
         _ => vec![],
     }
@@ -134,8 +138,21 @@ fn asked(task: &Task, approval: &Approval, at: Timestamp) -> Vec<Effect> {
         to: StreamId::Task(task.id),
         command: Box::new(Command::Task(TaskCommand::ExpireApproval { approval: approval.id })),
     }];
-    effects.extend(deliver(task, PushReason::NeedsApproval, approval.id.uuid(), at));
+    let person = asker(Some(task), approval.execution);
+    effects.extend(deliver(task, PushReason::NeedsApproval, approval.id.uuid(), person, at));
     effects
+}
+
+/// Who began the turn that an execution is at.
+fn asker(task: Option<&Task>, execution: ExecutionId) -> Option<PersonId> {
+    task?.execution(execution)?.active.as_ref().map(|active| active.input.person)
+}
+
+/// Who began a turn that runs, or that was the last of its execution.
+fn prompter(task: &Task, turn: TurnId) -> Option<PersonId> {
+    let ended = || task.executions.iter().filter_map(|execution| execution.past.last.as_ref());
+    let active = task.active_turn(turn).map(|active| active.input.person);
+    active.or_else(|| ended().find(|last| last.id == turn).map(|last| last.input.person))
 }
 
 fn workspace(task: &Task, command: WorkspaceCommand) -> Effect {
@@ -248,7 +265,7 @@ fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&Acti
     // Who is asked to extend the budget need not hear of a failure.
     let for_budget = matches!(active.and_then(|active| active.stopping), Some(StopWish::Budget { .. }));
     if let Some(push) = push.filter(|_| !for_budget) {
-        effects.extend(deliver(after, push, turn.uuid(), at));
+        effects.extend(deliver(after, push, turn.uuid(), prompter(after, turn), at));
     }
     if matches!(outcome, TurnOutcome::Failed { failure } if failure.stops_agent()) {
         effects.extend(replacement(after, turn));
@@ -275,23 +292,28 @@ fn park_later(task: &Task, ended: TurnId, at: Timestamp) -> Option<Effect> {
     Some(Effect::ParkRuntime { process: process_of(task, session.id)?, at: at.after(after) })
 }
 
-/// Tells every conversation that takes part in the task, and no other (P8).
-fn deliver(task: &Task, push: PushReason, about: uuid::Uuid, at: Timestamp) -> Vec<Effect> {
-    let approval = task.approvals.pending.iter().map(|known| known.approval.id).find(|id| id.uuid() == about);
-    push_out(task, push, about, approval, present::glance(Locale::En, task), at)
-}
-
-fn push_out(
-    task: &Task,
+/// What somebody is told of a task.
+struct News {
     push: PushReason,
     about: uuid::Uuid,
     approval: Option<ApprovalId>,
+    /// Who began the turn that it is about.
+    person: Option<PersonId>,
     text: String,
-    at: Timestamp,
-) -> Vec<Effect> {
+}
+
+fn deliver(task: &Task, push: PushReason, about: uuid::Uuid, person: Option<PersonId>, at: Timestamp) -> Vec<Effect> {
+    let approval = task.approvals.pending.iter().map(|known| known.approval.id).find(|id| id.uuid() == about);
+    push_out(task, News { push, about, approval, person, text: present::glance(Locale::En, task) }, at)
+}
+
+/// Tells every conversation that takes part in the task, and the person whose turn it is about: if none of their chats is
+/// among those, they hear of it in one of them. Nobody else is told (P8).
+fn push_out(task: &Task, news: News, at: Timestamp) -> Vec<Effect> {
+    let News { push, about, approval, person, text } = news;
     let turn = approval.is_none().then(|| TurnId::from_uuid(about));
-    let message = |conversation: &ConversationId| Delivery {
-        id: DeliveryId::derive(conversation.uuid(), &format!("{about}:{push:?}")),
+    let message = |id: DeliveryId| Delivery {
+        id,
         task: Some(task.id),
         approval,
         turn,
@@ -304,13 +326,18 @@ fn push_out(
         expires_at: at.after(delivery::TTL),
         attempted: false,
     };
-    task.conversations
-        .iter()
-        .map(|conversation| Effect::Tell {
-            to: StreamId::Conversation(*conversation),
-            command: Box::new(Command::Conversation(ConversationCommand::Deliver { delivery: message(conversation) })),
-        })
-        .collect()
+    let name = format!("{about}:{push:?}");
+    let tell = |conversation: &ConversationId| {
+        let delivery = message(DeliveryId::derive(conversation.uuid(), &name));
+        let command = Command::Conversation(ConversationCommand::Deliver { delivery });
+        Effect::Tell { to: StreamId::Conversation(*conversation), command: Box::new(command) }
+    };
+    let pass_on = person.map(|person| {
+        let news = Box::new(message(DeliveryId::derive(task.id.uuid(), &name)));
+        let command = Command::Person(PersonCommand::PassOn { news, taking_part: task.conversations.clone() });
+        Effect::Tell { to: StreamId::Person(person), command: Box::new(command) }
+    });
+    task.conversations.iter().map(tell).chain(pass_on).collect()
 }
 
 /// Something has happened in work that goes on: whoever follows it sees that, by the turn that began first.
@@ -335,7 +362,8 @@ fn decided(before: Option<&Task>, after: &Task, id: ApprovalId, settlement: &Set
     // Who was not asked is not told.
     let Some(known) = known.filter(|known| !known.approval.ruled) else { return vec![] };
     let text = format!("{}: {}", settlement.word(), known.approval.ask.title);
-    push_out(after, PushReason::Decided, id.uuid(), Some(id), text, at)
+    let person = asker(before, known.approval.execution);
+    push_out(after, News { push: PushReason::Decided, about: id.uuid(), approval: Some(id), person, text }, at)
 }
 
 fn stop_process(before: Option<&Task>, after: &Task, session: RuntimeSessionId) -> Vec<Effect> {

@@ -19,6 +19,7 @@ mod imports;
 mod logins;
 mod me;
 mod messages;
+mod notices;
 mod policies;
 mod projects;
 mod push;
@@ -123,6 +124,11 @@ fn people() -> OpenApiRouter<Shared> {
         .routes(routes!(identities::pair))
         .routes(routes!(identities::list))
         .routes(routes!(identities::revoke))
+        .routes(routes!(notices::get))
+        .routes(routes!(notices::reasons))
+        .routes(routes!(notices::main))
+        .routes(routes!(notices::quiet, notices::no_quiet))
+        .routes(routes!(notices::digest))
         .routes(routes!(logins::link))
         .routes(routes!(logins::enter, logins::leave))
         .routes(routes!(logins::list))

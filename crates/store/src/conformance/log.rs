@@ -270,6 +270,7 @@ pub(super) async fn a_stream_loads_as_a_snapshot_and_a_tail(site: &dyn Site) {
             identities: vec![],
             offers: vec![],
             chats: vec![],
+            notices: Default::default(),
         }))
     };
     let mut commit = async |expected, count: u64, snapshot: Option<State>| {
