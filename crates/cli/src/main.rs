@@ -1,6 +1,6 @@
 //! `tl`, the one binary: reads the command line, runs one command, turns failures into exit codes.
 //!
-//! *Invariant:* `tl keep` runs before any runtime, thread or log is set up: a keeper is one small
+//! *Invariant:* `tl keep` runs before any runtime, thread, log or parser of commands is set up: a keeper is one small
 //! single-threaded process. Commands hold no logic of their own: they talk to the daemon through the
 //! typed client and print what comes back.
 
@@ -38,18 +38,13 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use commands::Cli;
-use failure::{Exit, Failure};
+use commands::{Cli, keep};
+use failure::{Exit, Failure, Outcome};
 
 fn main() -> ExitCode {
-    let outcome = match Cli::try_parse() {
-        Ok(cli) => commands::run(cli),
-        Err(error) if is_request(&error) => {
-            // Help and version are answers, and go to stdout.
-            let _ = error.print();
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => Err(usage(&error)),
+    let outcome = match keep::Args::given() {
+        Some(args) => keep::run(&args),
+        None => parsed(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -57,6 +52,19 @@ fn main() -> ExitCode {
             let _ = std::io::stderr().write_all(failure.render().as_bytes());
             failure.exit.into()
         }
+    }
+}
+
+/// Runs the command that was typed.
+fn parsed() -> Outcome {
+    match Cli::try_parse() {
+        Ok(cli) => commands::run(cli),
+        Err(error) if is_request(&error) => {
+            // Help and version are answers, and go to stdout.
+            let _ = error.print();
+            Ok(())
+        }
+        Err(error) => Err(usage(&error)),
     }
 }
 

@@ -27,7 +27,7 @@ mod fresh;
 mod gc;
 mod identities;
 mod import;
-mod keep;
+pub(crate) mod keep;
 mod locale;
 mod note;
 mod notify;
