@@ -189,3 +189,70 @@ fn a_fork_completes_although_the_daemon_is_killed_in_the_middle() {
     assert_eq!(read(&fork, "tries.txt").as_deref(), Some("x\n"), "it was made anew");
     assert!(!fork.join("left-behind.txt").exists());
 }
+
+/// Asks for something, and kills the daemon as soon as the record of a task has this.
+fn killed_at(world: &World, args: &[&str], key: &str, moment: &dyn Fn(&Value) -> bool) -> Value {
+    let mut live = world.start(&["show", key, "--follow", "--json", "--limit", "1000"]);
+    let asked = world.start(args);
+    let seen = live.wait_for_json(moment);
+    world.kill_daemon();
+    // Who asked is not there to ask again: the record alone says what is wanted.
+    drop(asked);
+    seen
+}
+
+#[test]
+fn a_take_completes_although_the_daemon_is_killed_in_the_middle() {
+    let begun = |entry: &Value| entry["type"] == "workspace_change_begun" && entry["what"] == "take";
+    let planned = |entry: &Value| entry["type"] == "workspace_change_planned";
+    let moments: [&dyn Fn(&Value) -> bool; 2] = [&begun, &planned];
+    for moment in moments {
+        let world = World::new();
+        repository(&world);
+        world.ok(&["say", "write a.txt two"]);
+        world.ok(&["fork", "shop-1", "write b.txt three\nwrite c.txt four"]);
+        let fork = root_of(&world, "shop-2");
+        let change = killed_at(&world, &["take", "shop-2"], "shop-1", moment)["change"].clone();
+        let ended = |entry: &Value| entry["type"] == "workspace_change_ended" && entry["change"] == change;
+        let end = world.wait_for_entry("shop-1", ended);
+        assert!(end["failure"].is_null(), "{end:#}");
+        assert_eq!(read(&world.project, "b.txt").as_deref(), Some("three\n"));
+        assert_eq!(read(&world.project, "c.txt").as_deref(), Some("four\n"));
+        let removal = |entry: &Value| entry["type"] == "workspace_change_begun" && entry["what"] == "remove";
+        let removal = world.wait_for_entry("shop-2", removal)["change"].clone();
+        world.wait_for_entry("shop-2", |entry| entry["type"] == "workspace_change_ended" && entry["change"] == removal);
+        assert!(!fork.exists());
+        assert_eq!(world.task("shop-2")["lifecycle"], "closed");
+        world.ok(&["restore", "shop-1", "--undo"]);
+        assert_eq!(read(&world.project, "b.txt"), None, "the state before was kept");
+        assert_eq!(read(&world.project, "a.txt").as_deref(), Some("two\n"));
+    }
+}
+
+#[test]
+fn a_discard_completes_or_can_be_repeated_although_the_daemon_is_killed_in_the_middle() {
+    let begun = |entry: &Value| entry["type"] == "workspace_change_begun" && entry["what"] == "remove";
+    let closed = |entry: &Value| entry["type"] == "task_closed";
+    let moments: [&dyn Fn(&Value) -> bool; 2] = [&begun, &closed];
+    for moment in moments {
+        let world = World::new();
+        repository(&world);
+        world.ok(&["say", "write a.txt two"]);
+        world.ok(&["fork", "shop-1", "write work.txt precious"]);
+        let fork = root_of(&world, "shop-2");
+        std::fs::write(fork.join("secret.env"), "KEY=1").expect("an ignored file");
+        killed_at(&world, &["discard", "shop-2"], "shop-2", moment);
+        let change = world.wait_for_entry("shop-2", begun)["change"].clone();
+        let ended = |entry: &Value| entry["type"] == "workspace_change_ended" && entry["change"] == change;
+        let end = world.wait_for_entry("shop-2", ended);
+        if !end["failure"].is_null() {
+            assert!(fork.exists(), "what stays is all there: {end:#}");
+            assert_eq!(world.json(&["discard", "shop-2"])["removed"], true);
+        }
+        assert!(!fork.exists());
+        assert_eq!(git(&world.project, &["worktree", "list"]).lines().count(), 1);
+        world.ok(&["say", "--task", "shop-2", "say back"]);
+        assert_eq!(read(&fork, "work.txt").as_deref(), Some("precious\n"));
+        assert_eq!(read(&fork, "secret.env").as_deref(), Some("KEY=1"), "ignored files too");
+    }
+}
