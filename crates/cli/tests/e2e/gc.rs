@@ -130,3 +130,22 @@ fn what_is_young_stays() {
     world.ok(&["close", "shop-1", "--archive"]);
     assert_eq!(world.ok(&["gc"]).stdout, "there is nothing to free\n");
 }
+
+#[test]
+fn what_was_in_a_discarded_fork_stays_until_its_task_is_put_away() {
+    let world = World::with_settings(AT_ONCE);
+    world.ok(&["say", "write a.txt one"]);
+    world.ok(&["fork", "shop-1", "write early.txt x"]);
+    world.ok(&["say", "--task", "shop-2", "write only-here.txt x"]);
+    let root = std::path::PathBuf::from(world.task("shop-2")["root"].as_str().expect("a folder"));
+    world.ok(&["discard", "shop-2"]);
+    assert!(!root.exists());
+    let done = world.json(&["gc"]);
+    assert!(freed(&done, "checkpoints").0 >= 1, "those of its turns go: {done:#}");
+    world.ok(&["say", "--task", "shop-2", "say back"]);
+    assert_eq!(std::fs::read_to_string(root.join("only-here.txt")).ok().as_deref(), Some("x\n"));
+    world.ok(&["discard", "shop-2"]);
+    world.ok(&["close", "shop-2", "--archive"]);
+    let gone = world.json(&["gc"]);
+    assert!(freed(&gone, "checkpoints").0 >= 1, "then it goes: {gone:#}");
+}

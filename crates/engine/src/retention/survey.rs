@@ -10,7 +10,8 @@ use std::time::Duration;
 use throughline_model::conversation::ConversationEvent;
 use throughline_model::effect::Effect;
 use throughline_model::event::{Event, Recorded, Seq};
-use throughline_model::ids::{RuntimeSessionId, TaskId};
+use throughline_model::ids::{ChangeId, RuntimeSessionId, TaskId};
+use throughline_model::site::ChangeKind;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Lifecycle, TaskEvent};
 use throughline_model::time::Timestamp;
@@ -34,6 +35,8 @@ pub(super) struct Survey {
     pub(super) trees: BTreeSet<String>,
     /// All trees that were ever named.
     pub(super) known_trees: BTreeSet<String>,
+    /// Workspaces that were removed, by the change that did it: what was in them is nowhere else.
+    removals: HashSet<ChangeId>,
     /// Which process of a runtime session should be there.
     processes: HashMap<RuntimeSessionId, u64>,
     /// Processes that a driver ends, or will: what they leave is the driver's.
@@ -51,6 +54,7 @@ impl Survey {
             blobs: HashSet::new(),
             trees: BTreeSet::new(),
             known_trees: BTreeSet::new(),
+            removals: HashSet::new(),
             processes: HashMap::new(),
             ending: vec![],
         };
@@ -90,7 +94,7 @@ impl Survey {
         let text = recorded.event.encode().map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let task = task_of(recorded);
         let blobs_stay = !self.archived(task);
-        let trees_stay = blobs_stay && !self.over(task, recorded.at);
+        let trees_stay = blobs_stay && (self.last_state(&recorded.event) || !self.over(task, recorded.at));
         if blobs_stay {
             self.blobs.extend(named(&text, "\"sha256\":\"").map(str::to_owned));
         }
@@ -108,6 +112,9 @@ impl Survey {
                 TaskEvent::RuntimeSessionStarted { session, epoch, .. }
                 | TaskEvent::RuntimeSessionResumed { session, epoch, .. },
             ) => drop(self.processes.insert(*session, *epoch)),
+            Event::Task(TaskEvent::WorkspaceChangeBegun { change, kind: ChangeKind::Remove {}, .. }) => {
+                self.removals.insert(*change);
+            }
             Event::Task(
                 TaskEvent::RuntimeSessionParked { session, .. }
                 | TaskEvent::RuntimeSessionLost { session, .. }
@@ -115,6 +122,12 @@ impl Survey {
             ) => drop(self.processes.remove(session)),
             _ => {}
         }
+    }
+
+    /// Whether it names what was in a workspace that was removed. A task that goes on gets it back, however late.
+    fn last_state(&self, event: &Event) -> bool {
+        let Event::Task(TaskEvent::WorkspaceChangePlanned { change, .. }) = event else { return false };
+        self.removals.contains(change)
     }
 
     /// Whether a task was put away long ago.
