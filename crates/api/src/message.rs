@@ -44,9 +44,15 @@ pub struct Override {
     /// To whoever has this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
+    /// To this execution of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Uuid>,
     /// In this project: its id or name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// A new task works in a worktree of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktree: bool,
 }
 
 /// What a message was meant for: a task, or a new one.

@@ -83,6 +83,9 @@ pub struct Task {
     pub goal: String,
     /// Where its agents work.
     pub root: String,
+    /// The executions that work in a worktree of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<Worktree>,
     /// Where it comes from, if it is a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
@@ -354,6 +357,17 @@ pub struct TaskChange {
     pub read_only: Option<ReadOnly>,
 }
 
+/// A worktree of its own that an execution works in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Worktree {
+    /// Whose.
+    pub execution: Uuid,
+    /// Its folder.
+    pub root: String,
+    /// Whether the folder is there; what was in it comes back when the execution goes on.
+    pub removed: bool,
+}
+
 /// An agent to add to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -363,6 +377,9 @@ pub struct AddExecution {
     /// As what.
     #[serde(default)]
     pub role: Role,
+    /// In a worktree of its own, so that it writes while others do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktree: bool,
 }
 
 /// What a task goes on with. At least one of the two.

@@ -482,6 +482,13 @@ pub enum EntryBody {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<ChangedFile>,
     },
+    /// An execution works in a worktree of its own.
+    WorktreeGiven {
+        /// Which execution.
+        execution: Uuid,
+        /// The worktree's folder.
+        root: String,
+    },
     /// Something is being done to the workspace itself; turns wait for its end.
     WorkspaceChangeBegun {
         /// Which change.

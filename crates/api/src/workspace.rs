@@ -111,6 +111,9 @@ pub struct Taken {
 pub struct Discarded {
     /// Which.
     pub task: TaskRef,
+    /// Whether the task is closed with it.
+    #[serde(default)]
+    pub closed: bool,
     /// Whether its folder is gone. What was in it is kept, and comes back when the task goes on.
     pub removed: bool,
     /// Why its folder stays, and where, if it does.

@@ -259,6 +259,7 @@ fn session_paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option
             locale.no_checkpoint(safe_line(why))
         }
         EntryBody::CheckpointTaken { changed, .. } if !changed.is_empty() => changed_files(locale, changed),
+        EntryBody::WorktreeGiven { root, .. } => locale.works_apart(safe_line(root)),
         EntryBody::TaskForked { from, native: true } => locale.fork_of_native(safe_line(&from.task.key)),
         EntryBody::TaskForked { from, native: false } => locale.fork_of(safe_line(&from.task.key)),
         EntryBody::ForkMade { fork, .. } => locale.fork_made(safe_line(&fork.key)),

@@ -63,9 +63,10 @@ pub(crate) async fn judge(core: &Core, process: Process, ask: &Ask) -> Option<Ru
     project.policy.judge(Question { role, action: &action, places: &places, roots: &roots(project, task), at })
 }
 
-/// The folders that are the project's, for this task: a fork's workspace is one of them.
+/// The folders that are the project's, for this task: a fork's workspace is one of them, and so are its worktrees.
 fn roots<'a>(project: &'a Project, task: &'a Task) -> Vec<&'a str> {
-    project.roots.iter().chain([&task.site.root]).map(String::as_str).collect()
+    let own = task.site.worktrees.iter().map(|own| &own.site.root);
+    project.roots.iter().chain([&task.site.root]).chain(own).map(String::as_str).collect()
 }
 
 async fn look_up(action: &Action, cwd: &str) -> Places {

@@ -13,6 +13,7 @@ use throughline_model::rejection::Rejection;
 use throughline_model::remember::remembered;
 use throughline_model::reply::Reply;
 use throughline_model::route::{Focus, Intent, KnownExecution, RouteContext, RouteDecision, Stated, route};
+use throughline_model::site::Site;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{MAX_NOTES, TaskCommand, TaskSeed};
@@ -228,6 +229,14 @@ impl Engine {
             }
             _ => birth(&words, &decision, project.as_ref(), &stated, mint),
         };
+        let birth = match birth {
+            Some(Birth::Task { task, seed, .. }) if stated.worktree => {
+                let place = (seed.project, &Site::of(seed.root.clone()));
+                let worktree = Some(self.worktree(place, seed.execution, message.person).await?);
+                Some(Birth::Task { task, seed, worktree })
+            }
+            birth => birth,
+        };
         let reply = match command {
             Some((_, Some(reply))) => Some(reply),
             Some((_, None)) | None => self.reply(message.person, &decision, &around).await?,
@@ -414,7 +423,7 @@ pub(crate) fn birth(
                 agent: agent.clone().unwrap_or_else(|| project.default_agent.clone()),
                 role: stated.role.unwrap_or_default(),
             };
-            Some(Birth::Task { task: mint.id(), seed })
+            Some(Birth::Task { task: mint.id(), seed, worktree: None })
         }
         (Intent::AddExecution { .. } | Intent::SwitchAgent { .. }, _) => {
             Some(Birth::Execution { execution: mint.id() })

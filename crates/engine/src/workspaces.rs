@@ -15,7 +15,7 @@ use throughline_model::event::{Event, Recorded};
 use throughline_model::ids::{ExecutionId, TaskId, TurnId, WorkspaceId};
 use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
-use throughline_model::task::TaskEvent;
+use throughline_model::task::{Task, TaskEvent};
 use throughline_store::port::PageQuery;
 
 use crate::checkpoints::{Checkpoints, FileDiff, Taken};
@@ -202,7 +202,7 @@ impl Engine {
     /// If there is no such turn, or the store fails.
     pub async fn turn_diff(&self, task: TaskId, turn: TurnId) -> Result<TurnDiff, EngineError> {
         let state = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?;
-        let sides = self.sides(task, turn).await?.ok_or(Rejection::NotFound { what: "turn" })?;
+        let sides = self.sides(&state, turn).await?.ok_or(Rejection::NotFound { what: "turn" })?;
         let edited_before = match (&sides.last_after, &sides.before) {
             (Some(last), Some(before)) => last != before,
             _ => false,
@@ -220,7 +220,7 @@ impl Engine {
     /// If there is no such task, or the store fails.
     pub async fn changes(&self, task: TaskId, execution: Option<ExecutionId>) -> Result<Changes, EngineError> {
         let state = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?;
-        let taken = self.checkpoints(task, execution).await?;
+        let taken = self.checkpoints(&state, execution).await?;
         let sides = |wanted| taken.iter().filter(move |checkpoint: &&Checkpoint| checkpoint.side == wanted);
         let first = sides(CheckpointSide::Before).next().map(|checkpoint| checkpoint.tree.clone());
         let last = sides(CheckpointSide::After).next_back().map(|checkpoint| checkpoint.tree.clone());
@@ -247,19 +247,18 @@ impl Engine {
         }
     }
 
-    /// The checkpoints of a task, or of one execution's turns, oldest first.
-    async fn checkpoints(&self, task: TaskId, execution: Option<ExecutionId>) -> Result<Vec<Checkpoint>, EngineError> {
+    /// The checkpoints of one execution's turns, or of all that were taken where the task is worked on, oldest first.
+    async fn checkpoints(&self, task: &Task, execution: Option<ExecutionId>) -> Result<Vec<Checkpoint>, EngineError> {
+        let here = |of: ExecutionId| execution.map_or(task.site_of(of).root == task.workplace().root, |one| one == of);
         let (mut taken, mut turns) = (vec![], HashSet::new());
         let mut before = None;
         loop {
-            let query = PageQuery { stream: StreamId::Task(task), before, limit: PAGE };
+            let query = PageQuery { stream: StreamId::Task(task.id), before, limit: PAGE };
             let page = self.store().page(query).await?;
             for Recorded { event, .. } in &page {
                 match event {
                     Event::Task(TaskEvent::CheckpointTaken { checkpoint }) => taken.push(checkpoint.clone()),
-                    Event::Task(TaskEvent::TurnRequested { execution: of, turn, .. })
-                        if execution.is_none_or(|wanted| wanted == *of) =>
-                    {
+                    Event::Task(TaskEvent::TurnRequested { execution: of, turn, .. }) if here(*of) => {
                         turns.insert(*turn);
                     }
                     _ => {}
@@ -286,30 +285,38 @@ impl Engine {
         Ok(last.map(|turn| turn.id).ok_or(Rejection::NoTurn { verb: "show the changes of" })?)
     }
 
-    async fn sides(&self, task: TaskId, turn: TurnId) -> Result<Option<Sides>, EngineError> {
-        let (mut sides, mut found) = (Sides::default(), false);
+    async fn sides(&self, task: &Task, turn: TurnId) -> Result<Option<Sides>, EngineError> {
+        let (mut sides, mut found) = (Sides::default(), None);
+        let mut earlier: HashMap<TurnId, CheckpointTree> = HashMap::new();
         let mut before = None;
         loop {
-            let query = PageQuery { stream: StreamId::Task(task), before, limit: PAGE };
+            let query = PageQuery { stream: StreamId::Task(task.id), before, limit: PAGE };
             let page = self.store().page(query).await?;
             for Recorded { event, .. } in &page {
                 let Event::Task(event) = event else { continue };
                 match event {
-                    TaskEvent::TurnRequested { turn: requested, .. } if *requested == turn => found = true,
+                    TaskEvent::TurnRequested { turn: requested, execution, .. } => match found {
+                        _ if *requested == turn => found = Some(*execution),
+                        // The newest of those before that worked in the same place.
+                        Some(of) if task.together(of, *execution) && earlier.contains_key(requested) => {
+                            sides.last_after = earlier.remove(requested);
+                            return Ok(Some(sides));
+                        }
+                        Some(_) | None => {}
+                    },
                     TaskEvent::CheckpointTaken { checkpoint } if checkpoint.turn == turn => match checkpoint.side {
                         CheckpointSide::Before => sides.before = Some(checkpoint.tree.clone()),
                         CheckpointSide::After => sides.after = Some(checkpoint.tree.clone()),
                     },
-                    TaskEvent::CheckpointTaken { checkpoint } if found && checkpoint.side == CheckpointSide::After => {
-                        sides.last_after = Some(checkpoint.tree.clone());
-                        return Ok(Some(sides));
+                    TaskEvent::CheckpointTaken { checkpoint } if checkpoint.side == CheckpointSide::After => {
+                        earlier.insert(checkpoint.turn, checkpoint.tree.clone());
                     }
                     _ => {}
                 }
             }
             match page.last() {
                 Some(oldest) if page.len() == PAGE => before = Some(oldest.seq),
-                _ => return Ok(found.then_some(sides)),
+                _ => return Ok(found.map(|_| sides)),
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::route::{Intent, RouteDecision};
 use crate::router;
+use crate::site::WorktreeSeed;
 use crate::stream::StreamId;
 use crate::task::{ForkSeed, TaskCommand, TaskSeed};
 use crate::time::Timestamp;
@@ -159,6 +160,9 @@ pub enum Birth {
         task: TaskId,
         /// What it starts from.
         seed: TaskSeed,
+        /// The worktree that its first execution gets, if it gets one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worktree: Option<WorktreeSeed>,
     },
     /// A task that goes another way from where another one stands.
     Fork {
@@ -526,14 +530,13 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
     let enqueue =
         |task, execution| tell(task, TaskCommand::Enqueue { queued: queued(), execution, urgency: received.urgency });
     match (&received.decision.intent, &received.birth) {
-        (Intent::NewTask { project, .. }, Some(Birth::Task { task, seed })) => vec![
-            tell(*task, TaskCommand::Create { seed: seed.clone(), person: received.person, conversation: state.id }),
-            Effect::Tell {
-                to: StreamId::Project(*project),
-                command: Box::new(Command::Project(ProjectCommand::NumberTask { task: *task })),
-            },
-            enqueue(*task, None),
-        ],
+        (Intent::NewTask { .. }, Some(Birth::Task { task, seed, worktree })) => {
+            let mut effects = new_task(*task, seed, received.person, state.id);
+            let give = |worktree| TaskCommand::GiveWorktree { execution: seed.execution, seed: worktree };
+            effects.extend(worktree.clone().map(|worktree| tell(*task, give(worktree))));
+            effects.push(enqueue(*task, None));
+            effects
+        }
         (Intent::Fork { .. }, Some(Birth::Fork { task, seed, fork })) => {
             let mut effects = fork_task(*task, seed, fork, state.id);
             effects.push(enqueue(*task, None));
@@ -582,6 +585,18 @@ fn carry_out(state: &Conversation, received: &Received, at: Timestamp) -> Vec<Ef
     }
 }
 
+/// Makes a task, and has it numbered.
+fn new_task(task: TaskId, seed: &TaskSeed, person: PersonId, conversation: ConversationId) -> Vec<Effect> {
+    let create = TaskCommand::Create { seed: seed.clone(), person, conversation };
+    vec![
+        Effect::Tell { to: StreamId::Task(task), command: Box::new(Command::Task(create)) },
+        Effect::Tell {
+            to: StreamId::Project(seed.project),
+            command: Box::new(Command::Project(ProjectCommand::NumberTask { task })),
+        },
+    ]
+}
+
 /// Makes a fork: the task, what it gets from its source, and then its number, by which the source is told of it.
 #[must_use]
 pub fn fork_task(task: TaskId, seed: &TaskSeed, fork: &ForkSeed, conversation: ConversationId) -> Vec<Effect> {
@@ -610,7 +625,7 @@ fn move_input(state: &Conversation, correction: &Correction) -> Vec<Effect> {
     if let Some(from) = correction.from {
         effects.push(tell(from, TaskCommand::MoveOut { input, to, person, started, interrupt }));
     }
-    if let Some(Birth::Task { task, seed }) = &correction.birth {
+    if let Some(Birth::Task { task, seed, .. }) = &correction.birth {
         effects.push(tell(*task, TaskCommand::Create { seed: seed.clone(), person, conversation: state.id }));
         effects.push(Effect::Tell {
             to: StreamId::Project(seed.project),
@@ -629,7 +644,7 @@ fn move_input(state: &Conversation, correction: &Correction) -> Vec<Effect> {
 }
 
 fn add(execution: ExecutionId, agent: &str, role: Role) -> TaskCommand {
-    TaskCommand::AddExecution { execution, agent: agent.to_owned(), role }
+    TaskCommand::AddExecution { execution, agent: agent.to_owned(), role, worktree: None }
 }
 
 /// A yes or no in words. What it is about was shown as this channel shows things.

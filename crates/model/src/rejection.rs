@@ -83,9 +83,15 @@ pub enum Rejection {
     /// The workspace was removed, and its last state is kept.
     #[error("its workspace was removed; its last state is kept")]
     WorkspaceGone,
-    /// Only a fork can be taken or discarded.
-    #[error("the task is no fork")]
+    /// Only a fork, or a worktree of an execution, can be taken or discarded.
+    #[error("the task is no fork, and has no worktree of its own")]
     NotAFork,
+    /// Several executions have a worktree of their own, and nobody said which.
+    #[error("{count} executions have a worktree of their own")]
+    WhichWorktree {
+        /// How many.
+        count: usize,
+    },
     /// An agent works on the message, and nobody agreed to stop it.
     #[error("an agent works on that message already")]
     NeedsConsent,
@@ -143,6 +149,7 @@ impl Rejection {
             Rejection::WorkspaceBusy { .. } => "workspace_busy",
             Rejection::WorkspaceGone => "workspace_gone",
             Rejection::NotAFork => "not_a_fork",
+            Rejection::WhichWorktree { .. } => "which_worktree",
             Rejection::NeedsConsent => "needs_consent",
             Rejection::NoTurn { .. } => "no_turn",
             Rejection::NoFindings => "no_findings",
@@ -179,7 +186,8 @@ impl Rejection {
             Rejection::TurnRunning => "`tl cancel KEY` stops it",
             Rejection::WorkspaceBusy { .. } => "wait for it to end, or `tl cancel KEY` stops a turn",
             Rejection::WorkspaceGone => "`tl reopen KEY` makes it again",
-            Rejection::NotAFork => "`tl fork KEY` makes one of a task; `tl close KEY` is done with it",
+            Rejection::NotAFork => "`tl fork KEY` makes a fork of a task; `tl close KEY` is done with it",
+            Rejection::WhichWorktree { .. } => "`--agent A` says whose",
             Rejection::NeedsConsent => "`tl correct --interrupt` stops that turn and moves the message",
             Rejection::NoTurn { .. } => "`tl show KEY` shows what happened",
             Rejection::NoFindings => "`tl add KEY --agent A --role reviewer TEXT` has the work reviewed",

@@ -240,6 +240,10 @@ pub struct Stated {
     pub agent: Option<String>,
     /// In this role.
     pub role: Option<Role>,
+    /// To this execution of the task.
+    pub execution: Option<ExecutionId>,
+    /// A new task in a worktree of its own.
+    pub worktree: bool,
 }
 
 impl Stated {
@@ -305,6 +309,9 @@ pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDe
         };
         decided(if asks { Intent::Answer { task, execution } } else { Intent::Continue { task, execution } }, why)
     };
+    if let Some(known) = context.executions.iter().find(|known| stated.execution == Some(known.id)) {
+        return told(Some(known), "the execution was named");
+    }
     if stated.agent.is_none() && stated.role.is_none() {
         return told(None, why);
     }

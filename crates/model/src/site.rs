@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{ChangedFile, CheckpointSide};
-use crate::ids::{ChangeId, PersonId, TaskId, TurnId};
+use crate::ids::{ChangeId, ExecutionId, PersonId, TaskId, TurnId};
 use crate::runtime_session::Failure;
 
 /// Where a task's agents work.
@@ -28,6 +28,31 @@ pub struct Site {
     /// What was in it when it was removed. It is made again from that when the task goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<Removed>,
+    /// Where executions of the task work that have a worktree of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<OwnSite>,
+}
+
+/// A worktree of the task's folder, for one execution at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnSite {
+    /// Who works there, last, and who did before they were superseded.
+    pub executions: Vec<ExecutionId>,
+    /// The place. As with a fork, it says where it comes from: the task itself.
+    pub site: Site,
+}
+
+/// A worktree for an execution, with what was minted and looked up outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorktreeSeed {
+    /// Its folder.
+    pub root: String,
+    /// The tree of the state that it begins from.
+    pub base: String,
+    /// The change that prepares it.
+    pub change: ChangeId,
+    /// Who wants it.
+    pub person: PersonId,
 }
 
 /// Where a fork comes from.
@@ -105,6 +130,9 @@ pub enum ChangeKind {
         root: String,
         /// The tree of the state that both began from.
         base: String,
+        /// The execution whose worktree it is, if it is not a fork.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<ExecutionId>,
     },
     /// It holds still while its changes are taken elsewhere.
     Yield {
@@ -198,6 +226,42 @@ impl Site {
         Site { root, ..Site::default() }
     }
 
+    /// The worktree that an execution has, or had, for itself.
+    #[must_use]
+    pub fn own(&self, execution: ExecutionId) -> Option<&Site> {
+        self.worktrees.iter().find(|own| own.executions.contains(&execution)).map(|own| &own.site)
+    }
+
+    /// The place to which this is being done, and whose worktree it is, if it is one.
+    #[must_use]
+    pub fn holding(&self, change: ChangeId) -> Option<(Option<ExecutionId>, &Site, &WorkspaceChange)> {
+        let own = self.worktrees.iter().map(|own| (own.executions.last().copied(), &own.site));
+        let mut places = [(None, self)].into_iter().chain(own);
+        places.find_map(|(execution, site)| {
+            let known = site.change.as_ref().filter(|known| known.id == change)?;
+            Some((execution, site, known))
+        })
+    }
+
+    /// The task's place, or the worktree of an execution.
+    pub(crate) fn at_mut(&mut self, execution: Option<ExecutionId>) -> Option<&mut Site> {
+        let Some(execution) = execution else { return Some(self) };
+        self.worktrees.iter_mut().find(|own| own.executions.contains(&execution)).map(|own| &mut own.site)
+    }
+
+    /// Gives an execution its worktree, or one that another execution had.
+    pub(crate) fn give(&mut self, execution: ExecutionId, task: TaskId, root: &str, base: &str) {
+        match self.worktrees.iter_mut().find(|own| own.site.root == root) {
+            Some(own) => own.executions.push(execution),
+            None => {
+                let (base, from) = (base.to_owned(), self.root.clone());
+                let fork = Some(Fork { source: task, key: String::new(), turn: None, base, from });
+                let site = Site { fork, ..Site::of(root.to_owned()) };
+                self.worktrees.push(OwnSite { executions: vec![execution], site });
+            }
+        }
+    }
+
     /// Whether agents can work there, or have to wait until it is made.
     #[must_use]
     pub fn ready(&self) -> bool {
@@ -214,6 +278,9 @@ impl Site {
     }
 
     pub(crate) fn plan(&mut self, id: ChangeId, plan: &ChangePlan) {
+        for own in &mut self.worktrees {
+            own.site.plan(id, plan);
+        }
         if let Some(change) = self.change.as_mut().filter(|change| change.id == id) {
             change.plan = Some(plan.clone());
         }
@@ -221,6 +288,9 @@ impl Site {
 
     /// The state before is remembered whatever came of it: half a change can be undone too.
     pub(crate) fn end(&mut self, id: ChangeId, result: &ChangeResult) {
+        for own in &mut self.worktrees {
+            own.site.end(id, result);
+        }
         let Some(change) = self.change.take_if(|change| change.id == id) else { return };
         let done = matches!(result, ChangeResult::Done { .. });
         match (change.kind, change.plan) {

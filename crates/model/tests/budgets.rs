@@ -185,7 +185,9 @@ fn turns_that_run_side_by_side_share_the_time() {
     let (mut world, task) = working(MINUTE);
     let started = world.at;
     let (execution, agent) = (world.mint.id(), "demo".to_owned());
-    world.tell(task, TaskCommand::AddExecution { execution, agent, role: Role::Reviewer }).expect("it joins");
+    world
+        .tell(task, TaskCommand::AddExecution { execution, agent, role: Role::Reviewer, worktree: None })
+        .expect("it joins");
     world.at = started + 10_000 - 10;
     let input = world.mint.id();
     let queued = throughline_model::input::QueuedInput {

@@ -45,7 +45,8 @@ fn what_was_found_while_the_editor_worked_is_not_lost() {
     let task = world.new_task("fix routing");
     world.opened(task);
     let reviewer = world.mint.id();
-    let add = TaskCommand::AddExecution { execution: reviewer, agent: "cc".into(), role: Role::Reviewer };
+    let add =
+        TaskCommand::AddExecution { execution: reviewer, agent: "cc".into(), role: Role::Reviewer, worktree: None };
     world.tell(task, add).expect("added");
     world.review(task, reviewer, "The lock is held too long.");
     assert!(world.primary(task).active.is_some(), "they work in parallel");

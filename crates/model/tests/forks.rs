@@ -28,8 +28,8 @@ fn rested_fork(world: &mut World, source: TaskId) -> TaskId {
 fn take(world: &mut World, source: TaskId, fork: TaskId) -> Result<(), Rejection> {
     let (change, person) = (world.mint.id(), world.person);
     let root = world.task(fork).site.root.clone();
-    let kind = ChangeKind::Take { fork, key: "shop-2".into(), root, base: "base".into() };
-    world.tell(source, TaskCommand::ChangeWorkspace { change, person, kind }).map(drop)
+    let kind = ChangeKind::Take { fork, key: "shop-2".into(), root, base: "base".into(), execution: None };
+    world.tell(source, TaskCommand::ChangeWorkspace { change, person, kind, execution: None }).map(drop)
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_take_holds_both_and_then_the_fork_is_closed_and_removed() {
     let fork = rested_fork(&mut world, source);
     take(&mut world, source, fork).expect("nothing runs");
     let (change, person) = (world.person_change(), world.person);
-    let refused = world.tell(fork, TaskCommand::Discard { change, person });
+    let refused = world.tell(fork, TaskCommand::Discard { change, person, execution: None });
     assert_eq!(refused.expect_err("it holds still").code(), "workspace_busy");
     world.change_done(source);
     assert_eq!(world.task(source).site.undo.as_deref(), Some("before"));
@@ -126,11 +126,12 @@ fn a_discarded_fork_comes_back_with_its_files_when_something_is_said_to_it() {
     let source = world.rested();
     let person = world.person;
     let change = world.person_change();
-    let refused = world.tell(source, TaskCommand::Discard { change, person }).expect_err("it is no fork");
+    let refused =
+        world.tell(source, TaskCommand::Discard { change, person, execution: None }).expect_err("it is no fork");
     assert_eq!(refused.code(), "not_a_fork");
     let fork = rested_fork(&mut world, source);
     let change = world.person_change();
-    world.tell(fork, TaskCommand::Discard { change, person }).expect("nothing runs");
+    world.tell(fork, TaskCommand::Discard { change, person, execution: None }).expect("nothing runs");
     assert_eq!(world.task(fork).lifecycle, Lifecycle::Closed);
     assert_eq!(world.tell(fork, TaskCommand::Reopen).expect_err("it is being removed").code(), "workspace_busy");
     world.change_done(fork);

@@ -25,7 +25,7 @@ use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
 use throughline_model::question::{Answer, Question};
 use throughline_model::route::Intent;
 use throughline_model::runtime_session::SettingChange;
-use throughline_model::site::{ChangeKind, ChangePlan, ChangeResult};
+use throughline_model::site::{ChangeKind, ChangePlan, ChangeResult, WorktreeSeed};
 use throughline_model::stream::{StreamId, StreamKind};
 use throughline_model::task::{ImportedTurn, NativeFate, Report, TaskCommand, TurnAnswer};
 use throughline_model::time::Timestamp;
@@ -226,7 +226,7 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
     world.tell(task, TaskCommand::PinNote { person, text: "mind the gap".into() }).expect("pinned");
     world.tell(task, TaskCommand::Fresh).expect("nothing runs");
     let (first, second) = (world.mint.id(), world.mint.id());
-    let add = TaskCommand::AddExecution { execution: first, agent: "cc".into(), role: Role::Reviewer };
+    let add = TaskCommand::AddExecution { execution: first, agent: "cc".into(), role: Role::Reviewer, worktree: None };
     world.tell(task, add).expect("added");
     let switch = TaskCommand::Switch { execution: second, agent: Some("codex".into()), model: Some("large".into()) };
     world.tell(task, switch).expect("switched");
@@ -241,11 +241,17 @@ fn endings(world: &mut World, task: throughline_model::ids::TaskId) {
 fn workspace_changes(world: &mut World, task: throughline_model::ids::TaskId) {
     let (change, person) = (world.mint.id(), world.person);
     let kind = ChangeKind::Restore { tree: "0b".into(), point: None };
-    world.tell(task, TaskCommand::ChangeWorkspace { change, person, kind }).expect("nothing runs");
+    world.tell(task, TaskCommand::ChangeWorkspace { change, person, kind, execution: None }).expect("nothing runs");
     let plan = ChangePlan { undo: "0a".into(), target: "0b".into(), commit: None, files: vec![] };
     world.tell(task, TaskCommand::PlanChange { change, plan }).expect("planned");
     let result = ChangeResult::Done { kept: vec!["lib: it is a nested repository".into()], notes: vec![] };
     world.tell(task, TaskCommand::EndChange { change, result }).expect("ended");
+    let seed =
+        WorktreeSeed { root: "/home/worktrees/apart".into(), base: "0b".into(), change: world.mint.id(), person };
+    let execution = world.mint.id();
+    let worktree = Some(seed);
+    let apart = TaskCommand::AddExecution { execution, agent: "cc".into(), role: Role::Editor, worktree };
+    world.tell(task, apart).expect("added");
     let fork = world.fork(task, Some("native-1"));
     world.change_done(fork);
     world.report(fork, open_failed(NativeFate::Kept)).expect("current");
@@ -415,6 +421,7 @@ const EVENTS: &[&str] = &[
     "task_forked",
     "fork_made",
     "native_fork_refused",
+    "worktree_given",
     "workspace_change_begun",
     "workspace_change_planned",
     "workspace_change_ended",

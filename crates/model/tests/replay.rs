@@ -164,8 +164,8 @@ impl Run {
             Step::Fresh(index) => world.tell(of(index), TaskCommand::Fresh).is_err(),
             Step::Close(index) => world.tell(of(index), TaskCommand::Close { person }).is_err(),
             Step::Add(index) => {
-                let execution = world.mint.id();
-                let add = TaskCommand::AddExecution { execution, agent: "cc".into(), role: Role::Reviewer };
+                let (execution, role) = (world.mint.id(), Role::Reviewer);
+                let add = TaskCommand::AddExecution { execution, agent: "cc".into(), role, worktree: None };
                 world.tell(of(index), add).is_err()
             }
             Step::Switch(index) => {

@@ -13,7 +13,7 @@ use throughline_model::task::{TaskCommand, TaskEvent};
 fn restore(world: &mut World, task: TaskId) -> Result<ChangeId, Rejection> {
     let (change, person) = (world.mint.id(), world.person);
     let kind = ChangeKind::Restore { tree: "then".into(), point: None };
-    world.tell(task, TaskCommand::ChangeWorkspace { change, person, kind }).map(|_| change)
+    world.tell(task, TaskCommand::ChangeWorkspace { change, person, kind, execution: None }).map(|_| change)
 }
 
 fn plan(world: &mut World, task: TaskId, change: ChangeId, undo: &str) {

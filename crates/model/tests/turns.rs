@@ -204,7 +204,10 @@ fn use_cc_to_review_it_too_is_a_second_execution_that_replaces_nothing() {
     world.follow_up(task, "more");
     let execution = world.mint.id();
     world
-        .tell(task, TaskCommand::AddExecution { execution, agent: "claude-code".into(), role: Role::Reviewer })
+        .tell(
+            task,
+            TaskCommand::AddExecution { execution, agent: "claude-code".into(), role: Role::Reviewer, worktree: None },
+        )
         .expect("added");
     let intent = Intent::Continue { task, execution: Some(execution) };
     world.receive(intent, None, "review it", Urgency::InTurn).expect("taken");

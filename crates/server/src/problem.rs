@@ -74,6 +74,7 @@ fn status_of(code: &str) -> StatusCode {
         | "workspace_busy"
         | "workspace_gone"
         | "not_a_fork"
+        | "which_worktree"
         | "not_related"
         | "take_conflict"
         | "no_checkpoint"

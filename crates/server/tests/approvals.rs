@@ -241,7 +241,7 @@ async fn a_task_is_closed_reopened_noted_and_joined() {
     assert_eq!(open.task.summary.lifecycle.word(), "open");
     let noted = daemon.client.pin_note(&key, &PinNote { text: "mind the tests".into() }).await.unwrap();
     assert_eq!(noted.task.notes, ["mind the tests"]);
-    let add = |agent: &str| AddExecution { agent: agent.into(), role: Role::Reviewer };
+    let add = |agent: &str| AddExecution { agent: agent.into(), role: Role::Reviewer, worktree: false };
     let joined = daemon.client.add_execution(&key, &add("demo")).await.unwrap();
     let roles: Vec<Role> = joined.task.executions.iter().map(|execution| execution.role).collect();
     assert_eq!(roles, [Role::Editor, Role::Reviewer]);

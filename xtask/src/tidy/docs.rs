@@ -50,6 +50,7 @@ const VOCABULARY: &[&str] = &[
     "timeline",
     "locale",
     "workspace lease",
+    "worktree",
     "workspace change",
     "question",
     "budget",

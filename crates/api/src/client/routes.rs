@@ -283,13 +283,13 @@ impl Client {
     }
 
     /// Brings a fork's changes home.
-    pub async fn take(&self, key: &str) -> Result<Taken, ClientError> {
-        self.json(Call::post(&format!("/api/v1/tasks/{}/take", escaped(key)))).await
+    pub async fn take(&self, key: &str, agent: Option<&str>) -> Result<Taken, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/take{}", escaped(key), query(&[("agent", agent)])))).await
     }
 
     /// Closes a fork and removes its folder.
-    pub async fn discard(&self, key: &str) -> Result<Discarded, ClientError> {
-        self.json(Call::post(&format!("/api/v1/tasks/{}/discard", escaped(key)))).await
+    pub async fn discard(&self, key: &str, agent: Option<&str>) -> Result<Discarded, ClientError> {
+        self.json(Call::post(&format!("/api/v1/tasks/{}/discard{}", escaped(key), query(&[("agent", agent)])))).await
     }
 
     /// Two tasks side by side.

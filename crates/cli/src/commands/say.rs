@@ -55,22 +55,30 @@ pub(crate) struct Args {
     /// Stop what the agent is doing, and do this first
     #[arg(long)]
     interrupt: bool,
+    /// Let the new task work in a worktree of its own, beside what others write
+    #[arg(long, requires = "new")]
+    worktree: bool,
+    /// Say it to this execution
+    #[arg(skip)]
+    execution: Option<Uuid>,
 }
 
 impl Args {
-    /// What is said to one agent in a role of a task.
-    pub(super) fn to(key: String, agent: String, role: RoleArg, text: Vec<OsString>, detach: bool) -> Self {
+    /// What is said to one execution of a task.
+    pub(super) fn to(key: String, execution: Option<Uuid>, text: Vec<OsString>, detach: bool) -> Self {
         Self {
             text,
             conversation: None,
             task: Some(key),
             new: false,
-            agent: Some(agent),
-            role: Some(role),
+            agent: None,
+            role: None,
             project: None,
             attach: vec![],
             detach,
             interrupt: false,
+            worktree: false,
+            execution,
         }
     }
 }
@@ -155,6 +163,8 @@ fn stated(args: &Args, project: Option<&Project>) -> Override {
         new: args.new,
         agent: args.agent.clone(),
         role: args.role.map(Role::from),
+        execution: args.execution,
+        worktree: args.worktree,
         project: project.map(|project| project.id.to_string()),
     }
 }

@@ -39,3 +39,4 @@ mod terminal;
 mod ties;
 mod transcript;
 mod turns;
+mod worktrees;

@@ -38,7 +38,7 @@ impl Shared {
         let task = state.task()?;
         let execution = task.execution_in(turn).filter(|execution| execution.role.writes())?;
         let before = execution.active.as_ref().and_then(|active| active.before.clone());
-        Some((task.site.root.clone(), before))
+        Some((task.site_of(execution.id).root.clone(), before))
     }
 }
 

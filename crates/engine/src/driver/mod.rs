@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use throughline_model::command::Command;
 use throughline_model::effect::{Effect, Process};
-use throughline_model::ids::{ExecutionId, RuntimeSessionId, TaskId};
+use throughline_model::ids::{ExecutionId, RuntimeSessionId};
 use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, TaskCommand};
@@ -194,19 +194,19 @@ impl Shared {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no process of a task is listened to any more, for a while.
-    pub(crate) async fn processes_gone(&self, task: TaskId, patience: Duration) {
+    /// Waits until no process of these executions is listened to any more, for a while.
+    pub(crate) async fn processes_gone(&self, of: &[ExecutionId], patience: Duration) {
         let gone = async {
             loop {
                 let next = self.run.process_ended.notified();
-                if self.processes().values().all(|process| process.task != task) {
+                if self.processes().values().all(|process| !of.contains(&process.execution)) {
                     return;
                 }
                 next.await;
             }
         };
         if tokio::time::timeout(patience, gone).await.is_err() {
-            tracing::warn!(%task, "the processes of a task did not end in time");
+            tracing::warn!(executions = ?of, "processes did not end in time");
         }
     }
 

@@ -94,7 +94,7 @@ impl Driver {
                 execution.active.as_ref().filter(|active| active.stage == TurnStage::Running).map(|active| active.id);
             let role = InRole { role: execution.role, project: task.project };
             let (agent, model) = (execution.agent.clone(), execution.model.clone());
-            Some(Carried { agent, role, model, root: task.site.root.clone(), session, fork, running })
+            Some(Carried { agent, role, model, root: task.site_of(execution.id).root.clone(), session, fork, running })
         };
         Ok(state.task().and_then(carried))
     }

@@ -39,7 +39,7 @@ impl Engine {
         let left = self.task(left).await?.ok_or(Rejection::NotFound { what: "task" })?;
         let right = self.task(right).await?.ok_or(Rejection::NotFound { what: "task" })?;
         let (left_base, right_base) = bases(&left, &right).ok_or(EngineError::NotRelated)?;
-        let (ours, theirs) = (self.present_tree(&left).await?, self.present_tree(&right).await?);
+        let (ours, theirs) = (self.present_tree(left.workplace()).await?, self.present_tree(right.workplace()).await?);
         let checkpoints = self.inner.drivers.shared().workspaces.of(&left.site.root);
         let root = Path::new(&left.site.root);
         Ok(Comparison {

@@ -8,11 +8,12 @@ use throughline_model::command::Command;
 use throughline_model::content::one_line;
 use throughline_model::conversation::fork_task;
 use throughline_model::effect::Effect;
-use throughline_model::ids::{ConversationId, Id as _, Mint, PersonId, TaskId};
+use throughline_model::ids::{ChangeId, ConversationId, ExecutionId, Id as _, Mint, PersonId, ProjectId, TaskId};
 use throughline_model::rejection::Rejection;
-use throughline_model::site::Fork;
+use throughline_model::site::{Fork, Site, WorktreeSeed};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{ForkSeed, Task, TaskSeed};
+use uuid::Uuid;
 
 use super::turns::Record;
 use super::{TurnChoice, Worktree};
@@ -72,7 +73,7 @@ impl Engine {
         };
         let base = match &turn {
             Some(turn) => turn.tree(CheckpointSide::After)?.to_owned(),
-            None => self.present_tree(&source).await?,
+            None => self.present_tree(source.workplace()).await?,
         };
         let agent = match &wish.agent {
             Some(agent) => self.agent_name(agent)?,
@@ -82,7 +83,7 @@ impl Engine {
         let Record { turns, plan, notes } = self.record(source.id, turn.as_ref().map(|turn| turn.id)).await?;
         let native = native_session(&source).filter(|_| turn.is_none() && same_agent && !turns.is_empty());
         let task: TaskId = mint.id();
-        let root = self.fork_root(&source, task).await?;
+        let root = self.worktree_root(source.project, &source.workplace().root, task.uuid()).await?;
         let title = wish.title.as_deref().map(|title| one_line(title, TITLE_CHARS));
         let seed = TaskSeed {
             project: source.project,
@@ -98,7 +99,7 @@ impl Engine {
             key: source.key.clone(),
             turn: turn.map(|turn| turn.id),
             base,
-            from: source.site.root.clone(),
+            from: source.workplace().root.clone(),
         };
         let fork = ForkSeed {
             fork,
@@ -113,14 +114,29 @@ impl Engine {
         Ok((task, seed, Box::new(fork)))
     }
 
+    /// A worktree for an execution of a task, as its workspace is now. It changes nothing.
+    ///
+    /// # Errors
+    /// If the present state cannot be kept.
+    pub async fn worktree(
+        &self,
+        (project, site): (ProjectId, &Site),
+        execution: ExecutionId,
+        person: PersonId,
+    ) -> Result<WorktreeSeed, EngineError> {
+        let base = self.present_tree(site).await?;
+        let root = self.worktree_root(project, &site.root, execution.uuid()).await?;
+        Ok(WorktreeSeed { root, base, change: ChangeId::derive(execution.uuid(), "worktree"), person })
+    }
+
     /// Named after the project, so that it says something where an agent shows its folder.
-    async fn fork_root(&self, source: &Task, task: TaskId) -> Result<String, EngineError> {
-        let state = self.state(StreamId::Project(source.project)).await?;
+    async fn worktree_root(&self, project: ProjectId, from: &str, id: Uuid) -> Result<String, EngineError> {
+        let state = self.state(StreamId::Project(project)).await?;
         let project = state.project().map(|project| project.name.clone()).unwrap_or_default();
-        let id = task.uuid().simple().to_string();
+        let id = id.simple().to_string();
         let name = format!("{project}-{}", &id[id.len() - 8..]);
         let home = self.inner.drivers.shared().home.path();
-        Ok(Worktree::root_for(home, &source.site.root, &name).await?)
+        Ok(Worktree::root_for(home, from, &name).await?)
     }
 }
 

@@ -20,7 +20,7 @@ use throughline_model::command::Command;
 use throughline_model::event::Event;
 use throughline_model::ids::{ChangeId, ProjectId, TaskId};
 use throughline_model::runtime_session::Failure;
-use throughline_model::site::{ChangeKind, ChangePlan, ChangeResult, WorkspaceChange};
+use throughline_model::site::{ChangeKind, ChangePlan, ChangeResult, Site, WorkspaceChange};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Task, TaskCommand, TaskEvent};
 use throughline_store::port::PageQuery;
@@ -48,12 +48,12 @@ impl Shared {
     /// Carries a change out, from wherever it was left.
     pub(crate) async fn change_workspace(&self, key: &str, task: TaskId, id: ChangeId) -> Result<(), ExecuteError> {
         let state = self.core.task(task).await?;
-        let wanted = state.task().and_then(|task| Some((task, task.site.change.as_ref()?)));
-        let Some((known, change)) = wanted.filter(|(_, change)| change.id == id) else {
+        let wanted = state.task().and_then(|task| Some((task, task.site.holding(id)?)));
+        let Some((known, (_, site, change))) = wanted else {
             return self.core.execute(Request::settle(key)).await.map(drop);
         };
-        let result = match self.planned(known, change).await? {
-            Ok(plan) => self.carry_out(known, change, &plan).await,
+        let result = match self.planned(known, site, change).await? {
+            Ok(plan) => self.carry_out(known, site, change, &plan).await,
             Err(failure) => Err(failure),
         };
         let result = result.unwrap_or_else(|failure| {
@@ -69,12 +69,13 @@ impl Shared {
     async fn planned(
         &self,
         task: &Task,
+        site: &Site,
         change: &WorkspaceChange,
     ) -> Result<Result<ChangePlan, Failure>, ExecuteError> {
         if let Some(plan) = &change.plan {
             return Ok(Ok(plan.clone()));
         }
-        let plan = match self.plan(task, &change.kind).await {
+        let plan = match self.plan(task, site, &change.kind).await {
             Ok(plan) => plan,
             Err(failure) => return Ok(Err(failure)),
         };
@@ -83,8 +84,8 @@ impl Shared {
         Ok(Ok(plan))
     }
 
-    async fn plan(&self, task: &Task, kind: &ChangeKind) -> Result<ChangePlan, Failure> {
-        let root = &task.site.root;
+    async fn plan(&self, task: &Task, site: &Site, kind: &ChangeKind) -> Result<ChangePlan, Failure> {
+        let root = &site.root;
         match kind {
             ChangeKind::Prepare { tree, from, commit } => {
                 let commit = match commit {
@@ -108,7 +109,7 @@ impl Shared {
                 let (undo, files, _) = self.difference(root, &target).await.map_err(failure)?;
                 Ok(ChangePlan { undo, target, commit: None, files })
             }
-            ChangeKind::Remove {} => self.plan_removal(task).await,
+            ChangeKind::Remove {} => self.plan_removal(task, site).await,
             // Nothing is asked of anybody.
             ChangeKind::Yield { .. } => Err(Failure {
                 code: "internal".into(),
@@ -135,14 +136,15 @@ impl Shared {
     async fn carry_out(
         &self,
         task: &Task,
+        site: &Site,
         change: &WorkspaceChange,
         plan: &ChangePlan,
     ) -> Result<ChangeResult, Failure> {
         match &change.kind {
-            ChangeKind::Remove {} => self.remove(task, plan).await,
-            ChangeKind::Prepare { from, .. } => self.prepare(task, change.id, from, plan).await,
+            ChangeKind::Remove {} => self.remove(site, plan).await,
+            ChangeKind::Prepare { from, .. } => self.prepare((task.project, site), change.id, from, plan).await,
             ChangeKind::Restore { .. } | ChangeKind::Take { .. } | ChangeKind::Yield { .. } => {
-                let kept = self.become_tree(&task.site.root, &plan.target).await?;
+                let kept = self.become_tree(&site.root, &plan.target).await?;
                 Ok(ChangeResult::Done { kept, notes: vec![] })
             }
         }
@@ -157,27 +159,27 @@ impl Shared {
     /// Makes a fork's workspace, from the beginning however often it takes.
     async fn prepare(
         &self,
-        task: &Task,
+        (project, site): (ProjectId, &Site),
         change: ChangeId,
         from: &str,
         plan: &ChangePlan,
     ) -> Result<ChangeResult, Failure> {
-        let (root, from) = (Path::new(&task.site.root), Path::new(from));
-        let Some(worktree) = Worktree::of(self.home.path(), &task.site.root) else {
+        let (root, from) = (Path::new(&site.root), Path::new(from));
+        let Some(worktree) = Worktree::of(self.home.path(), &site.root) else {
             let message = format!("{} is not a folder for forks", root.display());
             return Err(Failure { code: "bad_path".into(), message, hint: None, until: None });
         };
         let made = worktree::make(&worktree, root, from, plan.commit.as_deref()).await;
         let mut notes: Vec<String> = made.map_err(|error| unusable(&worktree.top, &error))?.into_iter().collect();
-        let kept = self.become_tree(&task.site.root, &plan.target).await?;
+        let kept = self.become_tree(&site.root, &plan.target).await?;
         // Its files are known from now on, so that the first turn does not have to read them all again.
-        match self.workspaces.of(&task.site.root).take_patiently(root).await {
+        match self.workspaces.of(&site.root).take_patiently(root).await {
             // One that is made again has its ignored files back too, which a checkpoint leaves out.
-            Ok(tree) if tree == plan.target || task.site.removed.is_some() => {}
+            Ok(tree) if tree == plan.target || site.removed.is_some() => {}
             Ok(_) => notes.push("its files are not all as they were at the checkpoint".into()),
             Err(error) => notes.push(whole(&error)),
         }
-        let settings = self.project_settings(task.project).await;
+        let settings = self.project_settings(project).await;
         notes.extend(worktree::copy(&settings.copy, from, root));
         if let Some(command) = &settings.setup {
             notes.extend(self.set_up(command, root, change).await);
@@ -260,15 +262,15 @@ impl Engine {
         }
     }
 
-    /// The state of a task's workspace now; its last one if it was removed.
-    async fn present_tree(&self, task: &Task) -> Result<String, EngineError> {
-        if let Some(removed) = &task.site.removed {
+    /// The state of a workspace now; its last one if it was removed.
+    async fn present_tree(&self, site: &Site) -> Result<String, EngineError> {
+        if let Some(removed) = &site.removed {
             return Ok(removed.tree.clone());
         }
-        if !task.site.ready() {
+        if !site.ready() {
             return Err(EngineError::NotReady);
         }
-        let checkpoints = self.inner.drivers.shared().workspaces.of(&task.site.root);
-        Ok(checkpoints.take_patiently(Path::new(&task.site.root)).await?)
+        let checkpoints = self.inner.drivers.shared().workspaces.of(&site.root);
+        Ok(checkpoints.take_patiently(Path::new(&site.root)).await?)
     }
 }

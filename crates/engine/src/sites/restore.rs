@@ -1,7 +1,7 @@
 //! Restore: a workspace as it was before or after a turn, on a person's word. The present is kept first.
 
 use throughline_model::checkpoint::{ChangedFile, CheckpointSide};
-use throughline_model::ids::{PersonId, TaskId};
+use throughline_model::ids::{ExecutionId, PersonId, TaskId};
 use throughline_model::rejection::Rejection;
 use throughline_model::site::{ChangeKind, ChangeResult, TurnPoint};
 use throughline_model::task::TaskCommand;
@@ -37,6 +37,9 @@ pub struct Restoration {
 
 /// A restore that is wanted.
 struct Wanted {
+    /// Whose worktree; none for the task's own workspace.
+    execution: Option<ExecutionId>,
+    root: String,
     tree: String,
     point: Option<(TurnPoint, usize)>,
 }
@@ -47,9 +50,8 @@ impl Engine {
     /// # Errors
     /// If there is no such checkpoint, or the present state cannot be looked at.
     pub async fn preview_restore(&self, task: TaskId, to: RestorePoint) -> Result<Restoration, EngineError> {
-        let root = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?.site.root.clone();
         let wanted = self.wanted(task, to).await?;
-        let (_, files, kept) = self.inner.drivers.shared().difference(&root, &wanted.tree).await?;
+        let (_, files, kept) = self.inner.drivers.shared().difference(&wanted.root, &wanted.tree).await?;
         Ok(Restoration { point: wanted.point, files, kept: kept.iter().map(in_a_line).collect() })
     }
 
@@ -61,7 +63,8 @@ impl Engine {
         let wanted = self.wanted(task, to).await?;
         let change = self.inner.core.clock.now().mint().id();
         let kind = ChangeKind::Restore { tree: wanted.tree, point: wanted.point.map(|(point, _)| point) };
-        let ended = self.change_workspace(task, change, TaskCommand::ChangeWorkspace { change, person, kind }).await?;
+        let command = TaskCommand::ChangeWorkspace { change, person, kind, execution: wanted.execution };
+        let ended = self.change_workspace(task, change, command).await?;
         match ended.result {
             ChangeResult::Done { kept, .. } => Ok(Restoration { point: wanted.point, files: ended.files, kept }),
             ChangeResult::Failed { failure } => Err(EngineError::Failed(failure)),
@@ -69,16 +72,25 @@ impl Engine {
     }
 
     async fn wanted(&self, task: TaskId, to: RestorePoint) -> Result<Wanted, EngineError> {
+        let state = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?;
+        let place = |execution: Option<ExecutionId>| {
+            let own = execution.filter(|execution| state.site.own(*execution).is_some());
+            (own, own.map_or(&state.site, |execution| state.site_of(execution)))
+        };
         match to {
             RestorePoint::Undo => {
-                let state = self.task(task).await?.ok_or(Rejection::NotFound { what: "task" })?;
-                let tree = state.site.undo.clone().ok_or(EngineError::NothingToUndo)?;
-                Ok(Wanted { tree, point: None })
+                // What was taken came to where the task is, so that is looked at first.
+                let tried = [None, state.primary().map(|primary| primary.id)].map(place);
+                let undone = tried.into_iter().find_map(|(own, site)| Some((own, site, site.undo.clone()?)));
+                let (execution, site, tree) = undone.ok_or(EngineError::NothingToUndo)?;
+                Ok(Wanted { execution, root: site.root.clone(), tree, point: None })
             }
             RestorePoint::Turn { turn, side } => {
                 let turn = self.chosen_turn(task, turn, side).await?;
                 let point = TurnPoint { turn: turn.id, side };
-                Ok(Wanted { tree: turn.tree(side)?.to_owned(), point: Some((point, turn.number)) })
+                let (execution, site) = place(Some(turn.execution));
+                let (tree, point) = (turn.tree(side)?.to_owned(), Some((point, turn.number)));
+                Ok(Wanted { execution, root: site.root.clone(), tree, point })
             }
         }
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use throughline_model::checkpoint::{CheckpointSide, CheckpointTree};
 use throughline_model::content::{one_line, plain_text};
 use throughline_model::event::{Event, Seq};
-use throughline_model::ids::{InputId, TaskId, TurnId};
+use throughline_model::ids::{ExecutionId, InputId, TaskId, TurnId};
 use throughline_model::item::ItemBody;
 use throughline_model::plan::Plan;
 use throughline_model::rejection::Rejection;
@@ -27,6 +27,8 @@ const SAID_CHARS: usize = 500;
 pub struct PastTurn {
     /// Which.
     pub id: TurnId,
+    /// Whose.
+    pub execution: ExecutionId,
     /// Counts the task's turns from one.
     pub number: usize,
     /// What the person said, in one line.
@@ -156,8 +158,9 @@ impl Reading {
             TaskEvent::InputQueued { queued, .. } => {
                 self.said.insert(queued.input, one_line(&plain_text(&queued.content), SAID_CHARS));
             }
-            TaskEvent::TurnRequested { turn, input, .. } => self.record.turns.push(PastTurn {
+            TaskEvent::TurnRequested { execution, turn, input, .. } => self.record.turns.push(PastTurn {
                 id: *turn,
+                execution: *execution,
                 number: self.record.turns.len() + 1,
                 said: self.said.remove(input).unwrap_or_default(),
                 answered: String::new(),

@@ -142,7 +142,7 @@ pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
         field(About::Changed, changed.unwrap_or_default()),
         field(About::Note, few(locale, task.notes.iter().map(|note| fit(note, LINE_CHARS)).collect())),
         field(About::Queued, few(locale, queued.map(|queued| fit(&plain_text(&queued.content), LINE_CHARS)).collect())),
-        field(About::Place, vec![locale.place(fit(around.project, NAME_CHARS), fit(&task.site.root, LINE_CHARS))]),
+        field(About::Place, places(locale, task, around.project)),
     ];
     fields.retain(|field| !field.lines.is_empty());
     Card {
@@ -218,6 +218,18 @@ fn agent_lines(locale: Locale, execution: &Execution) -> Vec<String> {
         lines.push(locale.mcp_servers(fit(&about.mcp_servers.join(", "), LINE_CHARS)));
     }
     lines
+}
+
+/// Where the task is, and where executions of it work apart.
+fn places(locale: Locale, task: &Task, project: &str) -> Vec<String> {
+    let mut places = vec![locale.place(fit(project, NAME_CHARS), fit(&task.workplace().root, LINE_CHARS))];
+    let live = task.executions.iter().filter(|execution| execution.ended.is_none());
+    let apart = live.filter(|execution| task.site_of(execution.id).root != task.workplace().root);
+    places.extend(apart.map(|execution| {
+        let root = fit(&task.site_of(execution.id).root, LINE_CHARS);
+        locale.because(fit(&execution.agent, NAME_CHARS), locale.works_apart(root))
+    }));
+    few(locale, places)
 }
 
 /// Who works as what, how much they did, and how far they are.

@@ -356,6 +356,7 @@ catalogue! {
         nothing_changes() { en: "nothing changes", zh: "没有改动" }
         did_not_work(why) { en: "it did not work: {why}", zh: "没有成功：{why}" }
         left_as_it_is(path) { en: "left as it is: {path}", zh: "保持原样：{path}" }
+        works_apart(root) { en: "it works in a worktree of its own: {root}", zh: "在自己的工作树里工作：{root}" }
         workspace_prepared() { en: "its workspace is prepared", zh: "正在准备它的工作区" }
         workspace_removed() { en: "its workspace is removed; what is in it is kept", zh: "移除它的工作区；其中的内容已保留" }
         changes_come(key) { en: "the changes of {key} come in", zh: "并入 {key} 的改动" }

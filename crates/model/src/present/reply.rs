@@ -165,6 +165,7 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::WorkspaceBusy { .. }
         | Rejection::WorkspaceGone
         | Rejection::NotAFork
+        | Rejection::WhichWorktree { .. }
         | Rejection::NeedsConsent
         | Rejection::NotAvailable { .. }) => other.to_string(),
     })

@@ -229,6 +229,7 @@ fn underneath(locale: Locale, event: &TaskEvent) -> Option<Entry> {
             ChangeKind::Remove {} => locale.workspace_removed(),
             ChangeKind::Prepare { .. } | ChangeKind::Restore { .. } => locale.workspace_prepared(),
         },
+        TaskEvent::WorktreeGiven { root, .. } => locale.works_apart(line(root)),
         TaskEvent::TaskForked { fork, native: Some(_) } => locale.fork_of_native(line(&fork.key)),
         TaskEvent::TaskForked { fork, native: None } => locale.fork_of(line(&fork.key)),
         TaskEvent::ForkMade { key, .. } => locale.fork_made(line(key)),

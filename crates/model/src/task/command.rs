@@ -16,7 +16,7 @@ use crate::item::Item;
 use crate::plan::{Plan, PlanEntry};
 use crate::question::{Answer, Question};
 use crate::runtime_session::{Failure, Parking, RuntimeDescription, SettingChange};
-use crate::site::{ChangeKind, ChangePlan, ChangeResult, Fork};
+use crate::site::{ChangeKind, ChangePlan, ChangeResult, Fork, WorktreeSeed};
 use crate::time::Timestamp;
 use crate::turn::{StopReason, Usage};
 
@@ -173,6 +173,16 @@ pub enum TaskCommand {
         agent: String,
         /// As what.
         role: Role,
+        /// In a worktree of its own, if it gets one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worktree: Option<WorktreeSeed>,
+    },
+    /// Let an execution work in a worktree of its own, right after it was added.
+    GiveWorktree {
+        /// Which execution.
+        execution: ExecutionId,
+        /// Which worktree.
+        seed: WorktreeSeed,
     },
     /// Go on with another agent or model.
     Switch {
@@ -313,13 +323,19 @@ pub enum TaskCommand {
         person: PersonId,
         /// What.
         kind: ChangeKind,
+        /// To the worktree of which execution; to the task's own workspace if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<ExecutionId>,
     },
-    /// Be done with a fork: close it and remove its workspace.
+    /// Be done with a fork, or with a worktree: remove its workspace, and close what worked there.
     Discard {
         /// The change that removes it.
         change: ChangeId,
         /// Who.
         person: PersonId,
+        /// Whose worktree; the only one, or the fork's own workspace, if nobody is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<ExecutionId>,
     },
     /// What exactly will be done to the workspace.
     PlanChange {

@@ -54,7 +54,10 @@ pub(crate) fn decide(
             draft.move_out(input, to, started.then_some(person), interrupt)?;
         }
         TaskCommand::MoveIn { queued, from } => draft.move_in(queued, from)?,
-        TaskCommand::AddExecution { execution, agent, role } => draft.add_execution(execution, agent, role)?,
+        TaskCommand::AddExecution { execution, agent, role, worktree } => {
+            draft.add_execution(execution, agent, role, worktree)?;
+        }
+        TaskCommand::GiveWorktree { execution, seed } => draft.give_worktree(execution, seed)?,
         TaskCommand::Switch { execution, agent, model } => draft.switch(execution, agent, model)?,
         TaskCommand::Replace { failed, turn, execution, agent } => draft.replace(failed, turn, execution, agent)?,
         TaskCommand::Cancel => draft.cancel()?,
@@ -77,8 +80,10 @@ pub(crate) fn decide(
         TaskCommand::ExpireApproval { approval } => draft.expire(approval),
         TaskCommand::Park { session, cause } => draft.park(session, cause)?,
         TaskCommand::KeepCheckpoint { checkpoint } => draft.emit(TaskEvent::CheckpointTaken { checkpoint }),
-        TaskCommand::ChangeWorkspace { change, person, kind } => draft.change_workspace(change, person, kind)?,
-        TaskCommand::Discard { change, person } => draft.discard(change, person)?,
+        TaskCommand::ChangeWorkspace { change, person, kind, execution } => {
+            draft.change_workspace(change, person, kind, execution)?;
+        }
+        TaskCommand::Discard { change, person, execution } => draft.discard(change, person, execution)?,
         TaskCommand::PlanChange { change, plan } => draft.plan_change(change, plan)?,
         TaskCommand::EndChange { change, result } => draft.end_change(change, result)?,
         TaskCommand::Report { session, epoch, report } => draft.report(session, epoch, report)?,

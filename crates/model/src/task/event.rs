@@ -403,6 +403,15 @@ pub enum TaskEvent {
         /// What was kept.
         checkpoint: Checkpoint,
     },
+    /// An execution works in a worktree of its own. One that another execution had is handed on.
+    WorktreeGiven {
+        /// Which execution.
+        execution: ExecutionId,
+        /// The worktree's folder.
+        root: String,
+        /// The tree of the state that it began from.
+        base: String,
+    },
     /// Something is being done to the workspace itself.
     WorkspaceChangeBegun {
         /// Which change.
@@ -412,6 +421,9 @@ pub enum TaskEvent {
         /// What.
         #[serde(flatten)]
         kind: ChangeKind,
+        /// To the worktree of which execution; to the task's own workspace if none is named.
+        #[serde(default, rename = "worktree_of", skip_serializing_if = "Option::is_none")]
+        execution: Option<ExecutionId>,
     },
     /// It is known what exactly will be done to the workspace.
     WorkspaceChangePlanned {
@@ -442,6 +454,7 @@ impl TaskEvent {
                 CheckpointTree::LeftOut { .. } => vec![],
             },
             TaskEvent::TaskForked { fork, .. } => vec![&fork.base],
+            TaskEvent::WorktreeGiven { base, .. } => vec![base],
             TaskEvent::WorkspaceChangeBegun { kind, .. } => kind.trees(),
             TaskEvent::WorkspaceChangePlanned { plan, .. } => vec![&plan.undo, &plan.target],
             _ => vec![],

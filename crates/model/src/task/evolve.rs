@@ -98,7 +98,8 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
         | TaskEvent::RuntimeSessionLost { .. }
         | TaskEvent::RuntimeSessionClosed { .. } => apply_session(task, event, at),
         TaskEvent::CheckpointTaken { checkpoint } => keep(task, checkpoint),
-        TaskEvent::WorkspaceChangeBegun { .. }
+        TaskEvent::WorktreeGiven { .. }
+        | TaskEvent::WorkspaceChangeBegun { .. }
         | TaskEvent::WorkspaceChangePlanned { .. }
         | TaskEvent::WorkspaceChangeEnded { .. }
         | TaskEvent::TaskForked { .. }
@@ -173,8 +174,11 @@ fn asked(task: &mut Task, approval: &Approval, at: Timestamp) {
 #[expect(clippy::wildcard_enum_match_arm, reason = "`apply` names the events that come here")]
 fn apply_site(task: &mut Task, event: &TaskEvent) {
     match event {
-        TaskEvent::WorkspaceChangeBegun { change, person, kind } => {
-            task.site.begin(WorkspaceChange { id: *change, person: *person, kind: kind.clone(), plan: None });
+        TaskEvent::WorktreeGiven { execution, root, base } => task.site.give(*execution, task.id, root, base),
+        TaskEvent::WorkspaceChangeBegun { change, person, kind, execution } => {
+            if let Some(site) = task.site.at_mut(*execution) {
+                site.begin(WorkspaceChange { id: *change, person: *person, kind: kind.clone(), plan: None });
+            }
         }
         TaskEvent::WorkspaceChangePlanned { change, plan } => task.site.plan(*change, plan),
         TaskEvent::WorkspaceChangeEnded { change, result } => task.site.end(*change, result),

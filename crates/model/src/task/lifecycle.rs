@@ -9,6 +9,7 @@ use crate::ids::{ConversationId, ExecutionId, PersonId, TaskId, TurnId};
 use crate::input::Urgency;
 use crate::rejection::Rejection;
 use crate::runtime_session::{Choice, RuntimeDescription, RuntimePhase, StartReason};
+use crate::site::WorktreeSeed;
 
 /// The most notes that a task keeps.
 pub const MAX_NOTES: usize = 50;
@@ -49,7 +50,7 @@ impl Draft {
     }
 
     pub(super) fn reopen(&mut self) -> Result<(), Rejection> {
-        self.return_to_site()?;
+        self.return_to_site(None)?;
         if self.task.lifecycle != Lifecycle::Open {
             self.emit(TaskEvent::TaskReopened {});
         }
@@ -73,7 +74,13 @@ impl Draft {
         }
     }
 
-    pub(super) fn add_execution(&mut self, execution: ExecutionId, agent: String, role: Role) -> Result<(), Rejection> {
+    pub(super) fn add_execution(
+        &mut self,
+        execution: ExecutionId,
+        agent: String,
+        role: Role,
+        worktree: Option<WorktreeSeed>,
+    ) -> Result<(), Rejection> {
         if self.task.execution(execution).is_some() {
             return Err(Rejection::Exists { what: "the execution" });
         }
@@ -81,7 +88,7 @@ impl Draft {
         let primary = self.task.executions.iter().all(|known| known.ended.is_some());
         self.emit(TaskEvent::ExecutionAdded { execution, agent, role, primary });
         self.prepare_handoff(execution);
-        Ok(())
+        worktree.map_or(Ok(()), |seed| self.give_worktree(execution, seed))
     }
 
     /// Another agent takes over as a new execution. Another model stays in the session, is given to a new one where the
@@ -107,6 +114,7 @@ impl Draft {
                 self.end_session(primary.id, StartReason::Changed);
                 self.emit(TaskEvent::ExecutionEnded { execution: primary.id, end: ExecutionEnd::Superseded });
                 self.emit(TaskEvent::ExecutionAdded { execution, agent, role: primary.role, primary: true });
+                self.hand_on_worktree(primary.id, execution);
                 self.prepare_handoff(execution);
                 for queued in primary.queue.clone() {
                     self.emit(TaskEvent::InputQueued { execution, queued, urgency: Urgency::InTurn });
@@ -151,6 +159,7 @@ impl Draft {
         self.end_session(failed, StartReason::Changed);
         self.emit(TaskEvent::ExecutionEnded { execution: failed, end: ExecutionEnd::Replaced });
         self.emit(TaskEvent::ExecutionAdded { execution, agent, role: old.role, primary: old.primary });
+        self.hand_on_worktree(failed, execution);
         self.prepare_handoff(execution);
         let input = last.input.input;
         for queued in [last.input].into_iter().chain(old.queue) {

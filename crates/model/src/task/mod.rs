@@ -182,7 +182,25 @@ impl Task {
     /// is not made yet.
     pub(crate) fn needs_lease(&self, execution: ExecutionId) -> bool {
         let writes = self.execution(execution).is_some_and(|execution| execution.role.writes());
-        writes || !self.site.ready()
+        writes || !self.site_of(execution).ready()
+    }
+
+    /// Where an execution works: in a worktree of its own, or where the task is.
+    #[must_use]
+    pub fn site_of(&self, execution: ExecutionId) -> &Site {
+        self.site.own(execution).unwrap_or(&self.site)
+    }
+
+    /// Where the execution works that unmarked messages go to.
+    #[must_use]
+    pub fn workplace(&self) -> &Site {
+        self.primary().map_or(&self.site, |primary| self.site_of(primary.id))
+    }
+
+    /// Whether two executions work in the same place.
+    #[must_use]
+    pub fn together(&self, one: ExecutionId, other: ExecutionId) -> bool {
+        self.site_of(one).root == self.site_of(other).root
     }
 
     /// The turns of others whose findings this execution has not got.

@@ -22,7 +22,7 @@ use crate::runtime_session::{RuntimePhase, SettingChange};
 use crate::site::{ChangeKind, ChangeResult};
 use crate::stream::StreamId;
 use crate::time::Timestamp;
-use crate::turn::{ActiveTurn, StopWish, TurnOutcome};
+use crate::turn::{StopWish, TurnOutcome};
 use crate::workspace::{Claim, Holder, WorkspaceCommand};
 
 /// How long an agent may take to stop when it is asked to, before its process is ended.
@@ -32,7 +32,7 @@ const CANCEL_GRACE: Duration = Duration::from_secs(20);
 pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: Timestamp) -> Vec<Effect> {
     match event {
         TaskEvent::TurnRequested { execution, turn, .. } => {
-            after.needs_lease(*execution).then(|| claim(after, *turn)).into_iter().collect()
+            after.needs_lease(*execution).then(|| claim(after, *execution, *turn)).into_iter().collect()
         }
         TaskEvent::RuntimeSessionStarted { session, .. } | TaskEvent::RuntimeSessionResumed { session, .. } => {
             process_of(after, *session).map(|process| Effect::StartRuntime { process }).into_iter().collect()
@@ -40,8 +40,7 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::TurnStarted { turn, session, .. } => started(before, after, *turn, *session, at),
         TaskEvent::TurnStopRequested { turn, .. } => stop(after, *turn, at),
         TaskEvent::TurnEnded { turn, outcome, .. } => {
-            let active = before.and_then(|before| before.active_turn(*turn));
-            ended(after, *turn, outcome, active, at).into_iter().chain(time_left(before, after, at)).collect()
+            ended(before, after, *turn, outcome, at).into_iter().chain(time_left(before, after, at)).collect()
         }
         TaskEvent::RuntimeSessionParked { session, .. }
         | TaskEvent::RuntimeSessionLost { session, .. }
@@ -63,14 +62,15 @@ pub(crate) fn react(before: Option<&Task>, after: &Task, event: &TaskEvent, at: 
         TaskEvent::RuntimeSessionChanged { session, change: SettingChange::ModeSetBack { to, .. } } => {
             set_mode(after, *session, to, at)
         }
-        TaskEvent::WorkspaceChangeBegun { change, person, kind } => begun(after, *change, *person, kind),
-        TaskEvent::WorkspaceChangeEnded { change, result } => change_ended(before, after, *change, result),
+        TaskEvent::WorkspaceChangeBegun { change, person, kind, .. } => begun(after, *change, *person, kind),
+        TaskEvent::WorkspaceChangeEnded { change, result } => change_ended(before, *change, result),
         TaskEvent::TaskKeyed { key } => noted(after, key).into_iter().collect(),
         TaskEvent::RuntimeSessionImported { .. }
         | TaskEvent::TurnImported { .. }
         | TaskEvent::PastImported { .. }
         | TaskEvent::TaskCreated { .. }
         | TaskEvent::TaskForked { .. }
+        | TaskEvent::WorktreeGiven { .. }
         | TaskEvent::ForkMade { .. }
         | TaskEvent::NativeForkRefused { .. }
         | TaskEvent::TaskRetitled { .. }
@@ -155,24 +155,24 @@ fn prompter(task: &Task, turn: TurnId) -> Option<PersonId> {
     active.or_else(|| ended().find(|last| last.id == turn).map(|last| last.input.person))
 }
 
-fn workspace(task: &Task, command: WorkspaceCommand) -> Effect {
-    let to = StreamId::Workspace(WorkspaceId::of_root(&task.site.root));
-    Effect::Tell { to, command: Box::new(Command::Workspace(command)) }
+fn workspace(id: WorkspaceId, command: WorkspaceCommand) -> Effect {
+    Effect::Tell { to: StreamId::Workspace(id), command: Box::new(Command::Workspace(command)) }
 }
 
-fn claim(task: &Task, turn: TurnId) -> Effect {
+fn claim(task: &Task, execution: ExecutionId, turn: TurnId) -> Effect {
     let label = if task.key.is_empty() { task.title.clone() } else { format!("{} ({})", task.key, task.title) };
-    let workspace_id = WorkspaceId::of_root(&task.site.root);
+    let id = WorkspaceId::of_root(&task.site_of(execution).root);
     let claim = Claim { holder: Holder::Turn(turn), task: task.id, label };
-    workspace(task, WorkspaceCommand::Claim { workspace: workspace_id, claim })
+    workspace(id, WorkspaceCommand::Claim { workspace: id, claim })
 }
 
 /// The lease, and work to do. A fork whose changes are taken holds still meanwhile.
 fn begun(task: &Task, change: ChangeId, person: PersonId, kind: &ChangeKind) -> Vec<Effect> {
     let mut effects = vec![seize(task, change, kind)];
-    if let ChangeKind::Take { fork, .. } = kind {
+    if let ChangeKind::Take { fork, execution, .. } = kind {
         let kind = ChangeKind::Yield { to: task.id, key: task.key.clone() };
-        effects.push(tell(*fork, TaskCommand::ChangeWorkspace { change: yielding(change), person, kind }));
+        let (change, execution) = (yielding(change), *execution);
+        effects.push(tell(*fork, TaskCommand::ChangeWorkspace { change, person, kind, execution }));
     }
     if kind.acts() {
         effects.push(Effect::ChangeWorkspace { task: task.id, change });
@@ -180,10 +180,11 @@ fn begun(task: &Task, change: ChangeId, person: PersonId, kind: &ChangeKind) -> 
     effects
 }
 
-fn change_ended(before: Option<&Task>, after: &Task, change: ChangeId, result: &ChangeResult) -> Vec<Effect> {
-    let mut effects = vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Change(change) })];
-    let kind = before.and_then(|before| Some(&before.site.change.as_ref()?.kind));
-    if let Some(ChangeKind::Take { fork, .. }) = kind {
+fn change_ended(before: Option<&Task>, change: ChangeId, result: &ChangeResult) -> Vec<Effect> {
+    let Some((_, site, known)) = before.and_then(|before| before.site.holding(change)) else { return vec![] };
+    let holder = Holder::Change(change);
+    let mut effects = vec![workspace(WorkspaceId::of_root(&site.root), WorkspaceCommand::Release { holder })];
+    if let ChangeKind::Take { fork, .. } = &known.kind {
         effects.push(tell(*fork, TaskCommand::EndChange { change: yielding(change), result: result.clone() }));
     }
     effects
@@ -208,7 +209,9 @@ fn seize(task: &Task, change: ChangeId, kind: &ChangeKind) -> Effect {
     let name = if task.key.is_empty() { &task.title } else { &task.key };
     let label = format!("{name} ({})", kind.doing());
     let claim = Claim { holder: Holder::Change(change), task: task.id, label };
-    workspace(task, WorkspaceCommand::Seize { workspace: WorkspaceId::of_root(&task.site.root), claim })
+    let root = task.site.holding(change).map_or(&task.site.root, |(_, site, _)| &site.root);
+    let id = WorkspaceId::of_root(root);
+    workspace(id, WorkspaceCommand::Seize { workspace: id, claim })
 }
 
 fn stop(task: &Task, turn: TurnId, at: Timestamp) -> Vec<Effect> {
@@ -243,8 +246,12 @@ fn time_left(before: Option<&Task>, after: &Task, at: Timestamp) -> Option<Effec
     })
 }
 
-fn ended(after: &Task, turn: TurnId, outcome: &TurnOutcome, active: Option<&ActiveTurn>, at: Timestamp) -> Vec<Effect> {
-    let mut effects = vec![workspace(after, WorkspaceCommand::Release { holder: Holder::Turn(turn) })];
+fn ended(before: Option<&Task>, after: &Task, turn: TurnId, outcome: &TurnOutcome, at: Timestamp) -> Vec<Effect> {
+    let execution = before.and_then(|before| before.execution_in(turn));
+    let root = execution.map_or(&after.site.root, |execution| &after.site_of(execution.id).root);
+    let holder = Holder::Turn(turn);
+    let active = execution.and_then(|execution| execution.active.as_ref());
+    let mut effects = vec![workspace(WorkspaceId::of_root(root), WorkspaceCommand::Release { holder })];
     effects.extend(park_later(after, turn, at));
     if active.is_some_and(|active| active.stopping.is_some()) {
         effects.push(Effect::Forget { timer: overdue(turn) });
@@ -440,7 +447,7 @@ fn set_mode(task: &Task, session: RuntimeSessionId, mode: &str, at: Timestamp) -
     process_of(task, session).map(set).into_iter().collect()
 }
 
-fn set_model(task: &Task, execution: crate::ids::ExecutionId, model: &str, at: Timestamp) -> Vec<Effect> {
+fn set_model(task: &Task, execution: ExecutionId, model: &str, at: Timestamp) -> Vec<Effect> {
     let session = task.execution(execution).and_then(|execution| execution.session.as_ref());
     // A process that is only being started is told when it opens.
     let live = session.filter(|session| session.phase == RuntimePhase::Live);

@@ -33,6 +33,7 @@ impl Draft {
         }
         let execution = target.id;
         self.reopen()?;
+        self.return_to_site(Some(execution))?;
         self.join(queued.conversation);
         self.emit(TaskEvent::InputQueued { execution, queued, urgency });
         if urgency == Urgency::Interrupt {
@@ -189,6 +190,7 @@ impl Draft {
         let Some(last) = target.past.last.clone() else { return Err(Rejection::NoTurn { verb: "retry" }) };
         let execution = target.id;
         self.reopen()?;
+        self.return_to_site(Some(execution))?;
         let queued = QueuedInput { person, at: self.at, ..last.input };
         let input = queued.input;
         self.emit(TaskEvent::InputQueued { execution, queued, urgency: Urgency::Interrupt });

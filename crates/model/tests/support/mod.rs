@@ -191,7 +191,7 @@ impl World {
             role,
         };
         let intent = Intent::NewTask { project: self.project, agent: None };
-        self.receive(intent, Some(Birth::Task { task, seed }), text, Urgency::InTurn).expect("a task");
+        self.receive(intent, Some(Birth::Task { task, seed, worktree: None }), text, Urgency::InTurn).expect("a task");
         task
     }
 
@@ -376,7 +376,8 @@ impl World {
     pub fn reviewed(&mut self) -> (TaskId, ExecutionId) {
         let task = self.rested();
         let reviewer = self.mint.id();
-        let add = TaskCommand::AddExecution { execution: reviewer, agent: "cc".into(), role: Role::Reviewer };
+        let add =
+            TaskCommand::AddExecution { execution: reviewer, agent: "cc".into(), role: Role::Reviewer, worktree: None };
         self.tell(task, add).expect("added");
         self.review(task, reviewer, "The lock is held too long.");
         (task, reviewer)

@@ -12,7 +12,7 @@ use throughline_engine::{EngineError, Idempotency, Message, Said};
 use throughline_model::content::{BlobRef, ContentBlock};
 use throughline_model::context::ReplyTo;
 use throughline_model::conversation::Channel;
-use throughline_model::ids::{ApprovalId, InputId, ProjectId};
+use throughline_model::ids::{ApprovalId, ExecutionId, Id as _, InputId, ProjectId};
 use throughline_model::input::Urgency;
 use throughline_model::rejection::Rejection;
 use throughline_model::route::Stated;
@@ -152,7 +152,13 @@ struct Place {
 }
 
 async fn place(app: &Shared, message: &SendMessage) -> Result<Place, Refusal> {
-    let Override { task, new, agent, role, project } = message.stated.clone().unwrap_or_default();
+    let Override { task, new, agent, role, execution, project, worktree } = message.stated.clone().unwrap_or_default();
+    if worktree && !new {
+        return Err(Refusal::invalid(
+            "invalid_body",
+            "`worktree` goes with `new`; `POST /tasks/{key}/executions` adds an agent",
+        ));
+    }
     let task = match task {
         Some(name) => Some(app.row(&name).await?.id),
         None => None,
@@ -165,7 +171,8 @@ async fn place(app: &Shared, message: &SendMessage) -> Result<Place, Refusal> {
         Some(name) => Some(app.project(&name).await?.id),
         None => None,
     };
-    Ok(Place { stated: Stated { task, new, agent, role: role.map(wire::role_of) }, reply_to, project })
+    let (role, execution) = (role.map(wire::role_of), execution.map(ExecutionId::from_uuid));
+    Ok(Place { stated: Stated { task, new, agent, role, execution, worktree }, reply_to, project })
 }
 
 /// What a message replies to: a request for approval by its id, else a task by its key or id.

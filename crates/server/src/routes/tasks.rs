@@ -216,7 +216,11 @@ pub(super) async fn add_execution(
         ExecutionId::derive(row.id.uuid(), &format!("added:{}:{agent}:{}", task.executions.len(), add.role.word()));
     let role = wire::role_of(add.role);
     let read_only = wire::read_only(app.engine.write_access(&agent, role));
-    let mut added = change(&app, caller, &key, TaskCommand::AddExecution { execution, agent, role }).await?;
+    let worktree = match add.worktree {
+        true => Some(app.engine.worktree((task.project, &task.site), execution, caller.person).await?),
+        false => None,
+    };
+    let mut added = change(&app, caller, &key, TaskCommand::AddExecution { execution, agent, role, worktree }).await?;
     added.0.read_only = read_only;
     Ok(added)
 }

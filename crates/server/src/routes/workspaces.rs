@@ -4,12 +4,14 @@ use axum::extract::State;
 use serde::Deserialize;
 use throughline_api::task::{TaskChange, TaskRef};
 use throughline_api::workspace::{Comparison, Discarded, ForkTask, RestoreTo, Restored, Taken, TurnList};
-use throughline_engine::{ForkWish, Message, RestorePoint};
+use throughline_engine::{EngineError, ForkWish, Message, RestorePoint};
 use throughline_model::checkpoint::CheckpointSide;
 use throughline_model::content::ContentBlock;
-use throughline_model::ids::{Id as _, TaskId};
+use throughline_model::ids::{ExecutionId, Id as _, TaskId};
 use throughline_model::input::Urgency;
+use throughline_model::rejection::Rejection;
 use throughline_model::route::Stated;
+use throughline_model::task::Lifecycle;
 use utoipa::IntoParams;
 
 use super::tasks;
@@ -124,37 +126,61 @@ async fn say(app: &Shared, caller: Caller, fork: TaskId, text: String) -> Result
     Ok(())
 }
 
-/// Brings a fork's changes into the workspace that it was forked from, and is done with the fork.
+/// Whose worktree.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WhoseQuery {
+    /// The agent that works there; needed where several executions have one.
+    agent: Option<String>,
+}
+
+impl WhoseQuery {
+    /// The execution of this agent that has a worktree of its own.
+    async fn execution(&self, app: &Shared, task: TaskId) -> Result<Option<ExecutionId>, Refusal> {
+        let Some(agent) = &self.agent else { return Ok(None) };
+        let agent = app.engine.agent_name(agent)?;
+        let task = app.engine.task(task).await?.ok_or_else(|| Refusal::not_found("task", &task.to_string()))?;
+        let live = task.executions.iter().rev().filter(|known| known.ended.is_none() && known.agent == agent);
+        let found = live.map(|known| known.id).find(|id| task.site.own(*id).is_some());
+        found.map(Some).ok_or_else(|| EngineError::from(Rejection::NotAFork).into())
+    }
+}
+
+/// Brings the changes of a fork, or of an execution's worktree, into the workspace that it comes from.
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/take", tag = "tasks",
-    params(("key" = String, Path, description = "The fork's key or id")),
-    responses((status = 200, description = "The changes are there", body = Taken)))]
+    params(("key" = String, Path, description = "The task's key or id"), WhoseQuery),
+    responses((status = 200, description = "The changes are there; a fork is closed", body = Taken)))]
 pub(super) async fn take(
     State(app): State<Shared>,
     caller: Caller,
     Path(key): Path<String>,
+    Query(whose): Query<WhoseQuery>,
 ) -> Result<axum::Json<Taken>, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
-    let taken = app.engine.take(row.id, caller.person).await?;
-    let fork = app.engine.task(row.id).await?.and_then(|task| task.site.fork.clone());
-    let fork = fork.ok_or_else(|| Refusal::not_found("task", &key))?;
+    let execution = whose.execution(&app, row.id).await?;
+    let (into, taken) = app.engine.take(row.id, caller.person, execution).await?;
     let report = wire::restored(&taken, true);
-    let into = TaskRef { id: fork.source.uuid(), key: fork.key };
+    let into = TaskRef { id: into.uuid(), key: app.row(&into.to_string()).await?.key };
     Ok(axum::Json(Taken { into, files: report.files, kept: report.kept }))
 }
 
-/// Closes a fork and removes its folder. What was in it is kept, and comes back when the task goes on.
+/// Removes the folder of a fork, or of an execution's worktree. What was in it is kept, and comes back when it goes on.
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/discard", tag = "tasks",
-    params(("key" = String, Path, description = "The fork's key or id")),
-    responses((status = 200, description = "It is closed", body = Discarded)))]
+    params(("key" = String, Path, description = "The task's key or id"), WhoseQuery),
+    responses((status = 200, description = "It is done with", body = Discarded)))]
 pub(super) async fn discard(
     State(app): State<Shared>,
     caller: Caller,
     Path(key): Path<String>,
+    Query(whose): Query<WhoseQuery>,
 ) -> Result<axum::Json<Discarded>, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
-    let stays = app.engine.discard(row.id, caller.person).await?;
+    let execution = whose.execution(&app, row.id).await?;
+    let stays = app.engine.discard(row.id, caller.person, execution).await?;
+    let state = app.engine.task(row.id).await?;
     Ok(axum::Json(Discarded {
         task: TaskRef { id: row.id.uuid(), key: row.key },
+        closed: state.is_some_and(|task| task.lifecycle != Lifecycle::Open),
         removed: stays.is_none(),
         hint: stays.as_ref().and_then(|failure| failure.hint.clone()),
         stays: stays.map(|failure| failure.message),

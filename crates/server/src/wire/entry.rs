@@ -6,8 +6,8 @@ use throughline_api::timeline::{EntryBody, TimelineEntry, UserMessage};
 use throughline_model::approval::Settlement;
 use throughline_model::conversation::ConversationEvent;
 use throughline_model::event::{Event, Recorded};
-use throughline_model::ids::{Id as _, ItemId};
-use throughline_model::input::Urgency;
+use throughline_model::ids::{ExecutionId, Id as _, ItemId};
+use throughline_model::input::{QueuedInput, Urgency};
 use throughline_model::person::PersonEvent;
 use throughline_model::project::ProjectEvent;
 use throughline_model::question::QuestionSettlement;
@@ -46,15 +46,7 @@ pub(crate) fn item_of(recorded: &Recorded) -> Option<ItemId> {
 
 fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<Decision>) -> EntryBody {
     match event {
-        TaskEvent::InputQueued { execution, queued, urgency } => EntryBody::UserMessage(UserMessage {
-            input: queued.input.uuid(),
-            execution: execution.uuid(),
-            person: queued.person.uuid(),
-            conversation: queued.conversation.uuid(),
-            content: queued.content.iter().map(block).collect(),
-            interrupt: matches!(urgency, Urgency::Interrupt),
-            decision,
-        }),
+        TaskEvent::InputQueued { execution, queued, urgency } => said(*execution, queued, *urgency, decision),
         TaskEvent::InputWithdrawn { input } => EntryBody::InputWithdrawn { input: input.uuid() },
         TaskEvent::InputMovedOut { input, to } => EntryBody::InputMovedOut { input: input.uuid(), to: to.uuid() },
         TaskEvent::InputMovedIn { input, from } => {
@@ -94,6 +86,7 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         TaskEvent::TaskForked { .. }
         | TaskEvent::ForkMade { .. }
         | TaskEvent::NativeForkRefused { .. }
+        | TaskEvent::WorktreeGiven { .. }
         | TaskEvent::WorkspaceChangeBegun { .. }
         | TaskEvent::WorkspaceChangePlanned { .. }
         | TaskEvent::WorkspaceChangeEnded { .. } => super::site::body(event),
@@ -113,6 +106,18 @@ fn task_body(event: &TaskEvent, task: &TaskRef, at: Timestamp, decision: Option<
         | TaskEvent::FindingsPassed { .. }
         | TaskEvent::CheckpointTaken { .. } => lifecycle_body(event),
     }
+}
+
+fn said(execution: ExecutionId, queued: &QueuedInput, urgency: Urgency, decision: Option<Decision>) -> EntryBody {
+    EntryBody::UserMessage(UserMessage {
+        input: queued.input.uuid(),
+        execution: execution.uuid(),
+        person: queued.person.uuid(),
+        conversation: queued.conversation.uuid(),
+        content: queued.content.iter().map(block).collect(),
+        interrupt: matches!(urgency, Urgency::Interrupt),
+        decision,
+    })
 }
 
 fn asking_body(event: &TaskEvent) -> EntryBody {

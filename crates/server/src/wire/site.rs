@@ -14,7 +14,7 @@ use super::diff::{changed, file};
 /// A workspace change in the timeline.
 pub(super) fn body(event: &TaskEvent) -> EntryBody {
     match event {
-        TaskEvent::WorkspaceChangeBegun { change, person, kind } => {
+        TaskEvent::WorkspaceChangeBegun { change, person, kind, .. } => {
             let other = |task: &TaskId, key: &str| Some(TaskRef { id: task.uuid(), key: key.to_owned() });
             let (what, point, other) = match kind {
                 ChangeKind::Prepare { .. } => ("prepare", None, None),
@@ -42,6 +42,9 @@ pub(super) fn body(event: &TaskEvent) -> EntryBody {
                 ChangeResult::Failed { failure } => (vec![], vec![], Some(failure.message.clone())),
             };
             EntryBody::WorkspaceChangeEnded { change: change.uuid(), kept, notes, failure }
+        }
+        TaskEvent::WorktreeGiven { execution, root, .. } => {
+            EntryBody::WorktreeGiven { execution: execution.uuid(), root: root.clone() }
         }
         TaskEvent::TaskForked { fork, native } => {
             EntryBody::TaskForked { from: forked_from(fork), native: native.is_some() }

@@ -5,7 +5,7 @@ use throughline_api::project::{Project, ProjectRef};
 use throughline_api::task as api;
 use throughline_api::timeline::{PlanEntry, Usage};
 use throughline_model::execution::{Activity, Execution, ExecutionEnd, Role};
-use throughline_model::ids::Id as _;
+use throughline_model::ids::{ExecutionId, Id as _};
 use throughline_model::input::QueuedInput;
 use throughline_model::plan::{self, PlanPriority, PlanStatus};
 use throughline_model::present::{self, Card, Locale, card};
@@ -14,6 +14,7 @@ use throughline_model::runtime_session::{
     Enforcement, ResumeCause, RuntimePhase, RuntimeSession, StartReason, Unasked, WriteAccess,
 };
 use throughline_model::shown::View;
+use throughline_model::site::Site;
 use throughline_model::task::{Lifecycle, Task};
 use throughline_model::turn::{self, ActiveTurn, EndedTurn, StopReason, TurnOutcome, TurnStage};
 use throughline_model::view::{ProjectRow, TaskRow};
@@ -55,7 +56,8 @@ pub(crate) fn task(locale: Locale, task: &Task, row: &TaskRow, around: card::Aro
     api::Task {
         summary: api::TaskSummary { glance: present::glance(locale, task), ..summary(locale, row, around.project) },
         goal: task.goal.clone(),
-        root: task.site.root.clone(),
+        root: task.workplace().root.clone(),
+        worktrees: worktrees(task),
         forked_from: task.site.fork.as_ref().map(super::site::forked_from),
         executions: task.executions.iter().map(execution).collect(),
         plan: task.plan.entries.iter().map(plan_entry).collect(),
@@ -69,6 +71,17 @@ pub(crate) fn task(locale: Locale, task: &Task, row: &TaskRow, around: card::Aro
             .collect(),
         card: shown(locale, &present::card(locale, task, around)),
     }
+}
+
+fn worktrees(task: &Task) -> Vec<api::Worktree> {
+    let live = task.executions.iter().filter(|execution| execution.ended.is_none());
+    let own = live.filter_map(|execution| Some((execution.id, task.site.own(execution.id)?)));
+    let worktree = |(execution, site): (ExecutionId, &Site)| api::Worktree {
+        execution: execution.uuid(),
+        root: site.root.clone(),
+        removed: site.removed.is_some(),
+    };
+    own.map(worktree).collect()
 }
 
 fn shown(locale: Locale, card: &Card) -> api_card::Card {
