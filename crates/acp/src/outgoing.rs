@@ -165,13 +165,20 @@ pub struct Surroundings<'a> {
     pub roots: &'a [String],
     /// Its tool servers.
     pub servers: &'a [McpServer],
+    /// Whether the agent refused it before, for want of a login.
+    pub after_login: bool,
 }
 
 impl<'a> Surroundings<'a> {
     /// A folder and nothing else.
     #[must_use]
     pub fn folder(cwd: &'a str) -> Self {
-        Self { cwd, roots: &[], servers: &[] }
+        Self { cwd, roots: &[], servers: &[], after_login: false }
+    }
+
+    /// An agent gets each id once, so a second attempt has one of its own.
+    fn id(&self, opening: Opening) -> RequestId {
+        if self.after_login { RequestId::Reopen(opening) } else { RequestId::Open(opening) }
     }
 
     fn roots(&self) -> Vec<std::path::PathBuf> {
@@ -185,7 +192,7 @@ pub fn new_session(place: Surroundings<'_>) -> OutgoingFrame {
     let params = acp::NewSessionRequest::new(place.cwd)
         .mcp_servers(mcp_servers(place.servers))
         .additional_directories(place.roots());
-    OutgoingFrame::request(RequestId::Open(Opening::New), "session/new", params)
+    OutgoingFrame::request(place.id(Opening::New), "session/new", params)
 }
 
 /// `session/load`: opens a native session again; the agent replays its history.
@@ -194,7 +201,7 @@ pub fn load_session(native: &str, place: Surroundings<'_>) -> OutgoingFrame {
     let params = acp::LoadSessionRequest::new(native.to_owned(), place.cwd)
         .mcp_servers(mcp_servers(place.servers))
         .additional_directories(place.roots());
-    OutgoingFrame::request(RequestId::Open(Opening::Load), "session/load", params)
+    OutgoingFrame::request(place.id(Opening::Load), "session/load", params)
 }
 
 /// `session/resume`: opens a native session again, without its history.
@@ -203,7 +210,7 @@ pub fn resume_session(native: &str, place: Surroundings<'_>) -> OutgoingFrame {
     let params = acp::ResumeSessionRequest::new(native.to_owned(), place.cwd)
         .mcp_servers(mcp_servers(place.servers))
         .additional_directories(place.roots());
-    OutgoingFrame::request(RequestId::Open(Opening::Resume), "session/resume", params)
+    OutgoingFrame::request(place.id(Opening::Resume), "session/resume", params)
 }
 
 /// `session/fork`: opens a new native session that begins where another one stands.
@@ -212,7 +219,7 @@ pub fn fork_session(native: &str, place: Surroundings<'_>) -> OutgoingFrame {
     let params = acp::ForkSessionRequest::new(native.to_owned(), place.cwd)
         .mcp_servers(mcp_servers(place.servers))
         .additional_directories(place.roots());
-    OutgoingFrame::request(RequestId::Open(Opening::Fork), "session/fork", params)
+    OutgoingFrame::request(place.id(Opening::Fork), "session/fork", params)
 }
 
 /// `session/list`: a page of the agent's sessions, of one folder or of all.

@@ -20,6 +20,8 @@ pub enum RequestId {
     Auth(u64),
     /// Opens the native session, each way at most once per process: `open:resume`.
     Open(Opening),
+    /// Opens it once more, after a login: `reopen:new`.
+    Reopen(Opening),
     /// `session/prompt`: `turn:<uuid>`.
     Turn(TurnId),
     /// `session/close`: `close`.
@@ -70,6 +72,7 @@ impl fmt::Display for RequestId {
             RequestId::Init => f.write_str("init"),
             RequestId::Auth(attempt) => write!(f, "auth:{attempt}"),
             RequestId::Open(opening) => write!(f, "open:{}", opening.word()),
+            RequestId::Reopen(opening) => write!(f, "reopen:{}", opening.word()),
             RequestId::Turn(turn) => write!(f, "turn:{turn}"),
             RequestId::Close => f.write_str("close"),
             RequestId::SetMode(count) => write!(f, "set-mode:{count}"),
@@ -102,6 +105,7 @@ impl FromStr for RequestId {
             "list" => RequestId::List(count()?),
             "turn" => RequestId::Turn(rest.parse().map_err(|_| foreign())?),
             "open" => RequestId::Open(opening(rest).ok_or_else(foreign)?),
+            "reopen" => RequestId::Reopen(opening(rest).ok_or_else(foreign)?),
             _ => return Err(foreign()),
         };
         // One id, one spelling: `auth:01` or `init:x` were never written by us.
@@ -162,6 +166,7 @@ mod tests {
             "open:load",
             "open:resume",
             "open:fork",
+            "reopen:new",
             "close",
             "set-mode:3",
             "set-model:4",

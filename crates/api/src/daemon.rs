@@ -76,6 +76,9 @@ pub struct Agent {
     /// What it runs without a question even in that mode, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_unasked: Option<String>,
+    /// Its newest turn failed for want of a login.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wants_login: bool,
 }
 
 /// All agents.

@@ -1,5 +1,6 @@
 //! Agents as they are found on this machine, and the processes that still run.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use throughline_acp::assembler::{Assembler, Phase, Start};
@@ -10,11 +11,14 @@ use throughline_keeper::client::{self, Happening as Kept, Reader};
 use throughline_model::execution::Role;
 use throughline_model::ids::{Id as _, RuntimeSessionId};
 use throughline_model::runtime_session::{AgentDescription, Failure, WriteAccess};
+use throughline_model::turn::{EndedTurn, TurnOutcome};
+use throughline_store::port::TaskQuery;
 use tokio::time::{Duration, timeout};
 
 use crate::config::AgentProfile;
 use crate::driver::launch::{AboutProject, find_program, launch_failure, whole};
 use crate::engine::Engine;
+use crate::error::EngineError;
 
 /// An agent, and whether it is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +37,12 @@ pub struct AgentStatus {
     pub mode: Option<String>,
     /// What it runs without a question even in that mode, in words.
     pub runs_unasked: Option<String>,
+    /// Its newest turn failed for want of a login.
+    pub wants_login: bool,
 }
+
+/// In how many tasks it is looked for what agents wait for.
+const RECENT_TASKS: usize = 50;
 
 /// A process that still runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +55,11 @@ pub struct RunningKeeper {
 
 impl Engine {
     /// The agents that can be named.
-    #[must_use]
-    pub fn agents(&self) -> Vec<AgentStatus> {
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn agents(&self) -> Result<Vec<AgentStatus>, EngineError> {
+        let logged_out = self.logged_out().await?;
         let shared = self.inner.drivers.shared();
         let status = |agent: &AgentProfile| {
             let program = shared.program(agent);
@@ -59,9 +71,27 @@ impl Engine {
                 has_login: !agent.login.is_empty(),
                 mode: agent.asking.mode.clone(),
                 runs_unasked: agent.asking.runs_unasked.clone(),
+                wants_login: logged_out.contains(&agent.name),
             }
         };
-        shared.config.agents.iter().map(status).collect()
+        Ok(shared.config.agents.iter().map(status).collect())
+    }
+
+    /// The agents whose newest turn failed for want of a login.
+    async fn logged_out(&self) -> Result<Vec<String>, EngineError> {
+        let query = TaskQuery { all: true, limit: RECENT_TASKS, ..TaskQuery::default() };
+        let mut newest: HashMap<String, EndedTurn> = HashMap::new();
+        for row in self.store().tasks(query).await? {
+            let Some(task) = self.task(row.id).await? else { continue };
+            for execution in &task.executions {
+                let Some(last) = &execution.past.last else { continue };
+                if newest.get(&execution.agent).is_none_or(|known| known.at < last.at) {
+                    newest.insert(execution.agent.clone(), last.clone());
+                }
+            }
+        }
+        let wants = |turn: &EndedTurn| matches!(&turn.outcome, TurnOutcome::Failed { failure } if failure.code == "login_needed");
+        Ok(newest.into_iter().filter(|(_, turn)| wants(turn)).map(|(agent, _)| agent).collect())
     }
 
     /// What an agent in a role would be held to.

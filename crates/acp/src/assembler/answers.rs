@@ -30,7 +30,7 @@ impl Assembler {
                 let happening = outcome.and_then(|answer| initialized(&answer));
                 self.out.push(happening.map_or_else(Happening::InitializeFailed, Happening::Initialized));
             }
-            RequestId::Open(opening) => self.opened(opening, outcome),
+            RequestId::Open(opening) | RequestId::Reopen(opening) => self.opened(opening, outcome),
             RequestId::Turn(turn) => self.turn_answered(turn, outcome),
             RequestId::List(page) => self.listed(page, outcome),
             RequestId::Configure(_) => {

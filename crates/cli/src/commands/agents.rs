@@ -85,6 +85,7 @@ async fn list(context: Context) -> Outcome {
             .iter()
             .flat_map(|agent| {
                 let (state, style, where_from) = match &agent.found {
+                    Some(path) if agent.wants_login => ("login needed", Style::Warn, path.clone()),
                     Some(path) => ("found", Style::Good, path.clone()),
                     None => ("not found", Style::Faint, agent.install.clone()),
                 };

@@ -210,6 +210,12 @@ async fn agent_works(client: &Client, agent: &Agent) -> Finding {
     }
     let client = client.clone().with_patience(PROBE_PATIENCE);
     match client.probe_agent(&agent.name).await {
+        Ok(probe) if agent.wants_login => {
+            let message = format!("{} {}: its last turn failed for want of a login", probe.name, probe.version);
+            let own = format!("tl agents login {}", agent.name);
+            let fix = if agent.has_login { own } else { "log in with the agent's own login".to_owned() };
+            Finding::new(check, Verdict::Warn, message).fix(fix)
+        }
         Ok(probe) => Finding::new(check, Verdict::Ok, format!("{} {}", probe.name, probe.version)),
         Err(error) => {
             let built_in = agent.name == "demo";

@@ -26,6 +26,7 @@ mod import;
 mod json;
 mod kill;
 mod language;
+mod logins;
 mod notices;
 mod questions;
 mod real;

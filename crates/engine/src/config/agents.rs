@@ -50,6 +50,8 @@ pub struct AgentVariables {
 pub struct AgentQuirks {
     /// The variable that names its model, if it takes a model only when it is started.
     pub model_env: Option<String>,
+    /// Its ways to log in that need nobody at a terminal: the method's id, and the variable that has the key.
+    pub key_logins: BTreeMap<String, String>,
     /// Whether its model sees the documents that come along with a prompt. If not, they go as text.
     pub shows_documents: bool,
     /// Messages with which it ends a failed turn as if it had worked.
@@ -58,7 +60,7 @@ pub struct AgentQuirks {
 
 impl Default for AgentQuirks {
     fn default() -> Self {
-        Self { model_env: None, shows_documents: true, failed_messages: vec![] }
+        Self { model_env: None, key_logins: BTreeMap::new(), shows_documents: true, failed_messages: vec![] }
     }
 }
 

@@ -90,6 +90,10 @@ impl Driver {
                     self.opened(native, settings).await;
                 }
                 Happening::OpenFailed { kind, error, .. } => self.refused(kind, error.in_words()).await,
+                Happening::Done(RequestId::Auth(_)) => self.open(),
+                Happening::RequestFailed { id: RequestId::Auth(_), error } => {
+                    self.refused(OpenFailure::Auth, error.in_words()).await;
+                }
                 Happening::Done(id) if self.settling() => {
                     self.commit(std::mem::take(&mut rest)).await;
                     self.settled(id, None).await;

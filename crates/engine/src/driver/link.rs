@@ -60,6 +60,8 @@ pub(super) struct Opening {
     pub(super) agent: String,
     /// As what it works.
     pub(super) role: Role,
+    /// It refused for want of a login, and was given a key.
+    pub(super) logging_in: bool,
     /// What the agent said of itself.
     pub(super) initialized: Option<Initialized>,
     /// The session is open and not yet as it should be.

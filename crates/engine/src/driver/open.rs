@@ -1,4 +1,4 @@
-//! Opening a session: initialize, open it the way that fits, then see to it that it is in the mode and has the model
+//! Opening a session: initialize, open it the way that fits (with a key that is at hand, if the agent wants a login), then see to it that it is in the mode and has the model
 //! that it should have, and only then call it live.
 //!
 //! Each step waits for the agent's answer to the last one, so no prompt overtakes the mode. *Invariant:* a session that
@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use throughline_acp::happening::{Initialized, OpenFailure, SessionSettings};
+use throughline_acp::happening::{AuthMethod, Initialized, OpenFailure, SessionSettings};
 use throughline_acp::outgoing::{self, ConfigValue, McpServer, OutgoingFrame, Surroundings};
 use throughline_acp::request_id::{Opening, RequestId};
 use throughline_model::effect::Process;
@@ -16,6 +16,7 @@ use throughline_model::runtime_session::{
 };
 use throughline_model::task::{NativeFate, Report};
 
+use super::launch::AboutProject;
 use super::{Driver, mark_of};
 use crate::config::{AgentProfile, AskingProfile, McpServerSettings, ProjectSettings};
 use crate::core::Request;
@@ -107,8 +108,18 @@ impl Driver {
             link.opening.initialized = Some(initialized);
             return self.refused(OpenFailure::UnknownSession, "it does not give a session back safely".into()).await;
         }
+        link.opening.initialized = Some(initialized);
+        self.open();
+    }
+
+    /// Opens the session the way that fits.
+    pub(super) fn open(&mut self) {
+        let Some(link) = self.link.as_mut() else { return };
+        let Some(initialized) = link.opening.initialized.as_ref() else { return };
         let opened = Opened::new(&link.opening.project, Path::new(&link.opening.root), &initialized.capabilities);
-        let place = Surroundings { cwd: &link.opening.cwd, roots: &opened.roots, servers: &opened.servers };
+        let after_login = link.opening.logging_in;
+        let (roots, servers) = (&opened.roots[..], &opened.servers[..]);
+        let place = Surroundings { cwd: &link.opening.cwd, roots, servers, after_login };
         // Who does not offer it after all begins anew, with the brief.
         link.opening.fork.take_if(|_| !initialized.capabilities.fork);
         let frame = match &link.opening.native {
@@ -129,8 +140,25 @@ impl Driver {
                 outgoing::load_session(native, place)
             }
         };
-        link.opening.initialized = Some(initialized);
         link.frame(frame);
+    }
+
+    /// Where the agent wants a login and a key is at hand, it is given that, once. Whether it was.
+    async fn logs_in(&mut self) -> bool {
+        let Some(link) = self.link.as_ref().filter(|link| !link.opening.logging_in) else { return false };
+        let Some(agent) = self.shared.config.agent(&link.opening.agent) else { return false };
+        let about = AboutProject { root: link.opening.root.clone(), settings: link.opening.project.clone() };
+        let env = self.shared.launch_spec(agent, Path::new(&link.opening.cwd), &about, None).await.env;
+        let at_hand = |method: &&AuthMethod| {
+            let variable = agent.quirks.key_logins.get(&method.id);
+            variable.is_some_and(|variable| env.iter().any(|(name, value)| name == variable && !value.is_empty()))
+        };
+        let offered = link.opening.initialized.as_ref().map(|known| known.auth_methods.as_slice()).unwrap_or_default();
+        let Some(method) = offered.iter().find(at_hand).map(|method| method.id.clone()) else { return false };
+        let Some(link) = self.link.as_mut() else { return false };
+        link.opening.logging_in = true;
+        link.frame(outgoing::authenticate(1, &method));
+        true
     }
 
     pub(super) async fn opened(&mut self, native: Option<String>, settings: SessionSettings) {
@@ -247,6 +275,9 @@ impl Driver {
     }
 
     pub(super) async fn refused(&mut self, kind: OpenFailure, message: String) {
+        if kind == OpenFailure::Auth && self.logs_in().await {
+            return;
+        }
         let Some(link) = self.link.as_mut() else { return };
         let process = link.process;
         link.deadline = None;

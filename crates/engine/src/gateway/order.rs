@@ -82,7 +82,8 @@ impl Engine {
                 answered(Intent::Help, Some(Reply::plain(help)))
             }
             "agents" => {
-                let here = self.agents().into_iter().filter(|agent| agent.found.is_some()).map(|agent| agent.name);
+                let here =
+                    self.agents().await?.into_iter().filter(|agent| agent.found.is_some()).map(|agent| agent.name);
                 let list = here.collect::<Vec<_>>().join(", ");
                 answered(Intent::Help, Some(Reply::plain(locale.agents_here(list))))
             }

@@ -11,8 +11,8 @@ use crate::problem::Refusal;
 /// All agents that tasks can be given to.
 #[utoipa::path(get, path = "/api/v1/agents", tag = "agents",
     responses((status = 200, description = "All of them", body = AgentList)))]
-pub(super) async fn list(State(app): State<Shared>, _caller: Caller) -> axum::Json<AgentList> {
-    let agents = app.engine.agents().into_iter().map(|agent| Agent {
+pub(super) async fn list(State(app): State<Shared>, _caller: Caller) -> Result<axum::Json<AgentList>, Refusal> {
+    let agents = app.engine.agents().await?.into_iter().map(|agent| Agent {
         name: agent.name,
         program: agent.program,
         found: agent.found.map(|path| path.display().to_string()),
@@ -20,8 +20,9 @@ pub(super) async fn list(State(app): State<Shared>, _caller: Caller) -> axum::Js
         has_login: agent.has_login,
         mode: agent.mode,
         runs_unasked: agent.runs_unasked,
+        wants_login: agent.wants_login,
     });
-    axum::Json(AgentList { agents: agents.collect() })
+    Ok(axum::Json(AgentList { agents: agents.collect() }))
 }
 
 /// Starts an agent to see whether it works, and stops it again.
