@@ -1,5 +1,6 @@
 // An agent that says exactly what a test wants: each prompt is a JSON list of what to send. It speaks just enough of the Agent
-// Client Protocol for that. `{"say": "…"}` is a message, `{"stream": n, "every": ms, "piece": "…"}` a message in pieces.
+// Client Protocol for that. `{"say": "…"}` is a message, `{"stream": n, "every": ms, "piece": "…"}` a message in pieces,
+// `{"items": n, "every": ms, "text": "…#…"}` n messages.
 import { createInterface } from "node:readline";
 
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -30,6 +31,7 @@ async function prompt({ sessionId, prompt }) {
     for (let made = 0; made < (step.items ?? 0); made++) {
       piece(step.text.replaceAll("#", made));
       tool(`call-${made}-${Math.random()}`);
+      if (step.every) await pause(step.every);
     }
     if (step.repeat !== undefined) piece(step.repeat.repeat(step.times));
     for (let sent = 0; sent < (step.stream ?? 0); sent++) {

@@ -59,6 +59,8 @@ pub(crate) struct Client {
     next: u64,
     /// Live text before this number is in the items so far.
     live_from: u64,
+    /// Whether the items so far are still to be sent: after the events that the ring holds, which came before them.
+    joining: bool,
     /// To be sent.
     ready: VecDeque<Bytes>,
     taken: VecDeque<Frame>,
@@ -95,6 +97,7 @@ impl Client {
             phase: Phase::CatchUp,
             next: 0,
             live_from: 0,
+            joining: false,
             ready: VecDeque::from([app.feed.encoder.ready(wish.after)]),
             taken: VecDeque::new(),
             beat,
@@ -116,6 +119,7 @@ impl Client {
             match self.phase {
                 Phase::CatchUp => self.catch_up().await?,
                 Phase::Follow => match self.take() {
+                    Ok(()) if self.ready.is_empty() && std::mem::take(&mut self.joining) => self.items_so_far().await,
                     Ok(()) if self.ready.is_empty() => self.wait().await?,
                     Ok(()) => {}
                     Err(Behind) => {
@@ -134,7 +138,7 @@ impl Client {
             self.next = next;
             self.phase = Phase::Follow;
             self.live_from = ring.end();
-            self.items_so_far().await;
+            self.joining = true;
             return Some(());
         }
         let covered = ring.newest();

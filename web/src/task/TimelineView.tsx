@@ -22,8 +22,7 @@ export function TimelineView({ open, task, execution, item }: Props) {
   const { timeline } = open;
   const version = useSyncExternalStore(timeline.watch, timeline.version);
   const rows = useMemo(
-    () => (execution ? timeline.rows.filter((row) => !row.execution || row.execution === execution) : timeline.rows.slice()),
-    // The array is the same object while rows are added to it.
+    () => (execution ? timeline.rows.filter((row) => !row.execution || row.execution === execution) : timeline.rows),
     [timeline, execution, version],
   );
   const past = useCell(open.past);

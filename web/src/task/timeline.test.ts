@@ -34,6 +34,29 @@ test("live text grows in place, survives repeats and gaps, and gives way to the 
   expect(timeline.rows[0]?.live).toBeUndefined();
 });
 
+test("what is being written stands after what is recorded, and goes to its place when it is", () => {
+  const timeline = new Timeline();
+  timeline.append([message("a", "one")]);
+  // A page that comes in the middle hears what is being written before it has caught up.
+  timeline.write(piece("d", 0, "four"));
+  timeline.append([message("b", "two"), message("c", "three")]);
+  expect(words(timeline)).toEqual(["one", "two", "three", "four"]);
+  timeline.append([message("d", "four."), message("e", "five")]);
+  expect(words(timeline)).toEqual(["one", "two", "three", "four.", "five"]);
+  timeline.write(piece("d", 0, "late"));
+  expect(timeline.rows.map((row) => row.live)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+});
+
+test("what a turn wrote and did not record goes with its end", () => {
+  const timeline = new Timeline();
+  timeline.write(piece("a", 0, "half a sen"));
+  let told = 0;
+  timeline.watch(() => told++);
+  timeline.append([entry({ type: "turn_ended", turn: "t1", outcome: "interrupted" })]);
+  expect(timeline.rows.map((row) => row.id)).toEqual(["turn:t1"]);
+  expect(told).toBe(1);
+});
+
 test("text that streams into one row tells nobody else", () => {
   const timeline = new Timeline();
   timeline.write(piece("a", 0, "x"));

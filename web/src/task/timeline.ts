@@ -1,7 +1,8 @@
 // A task's timeline as the page holds it: rows in order, each thing once, whatever order pages, events and live text come in.
 //
-// Invariants: an item has one row, where it was first seen, with its newest content; text that is being written never makes
-// another row change; adding older pages never moves a newer row's identity.
+// Invariants: an item has one row, where it was first recorded, with its newest content; what is only being written stands
+// after everything that is recorded, because its place is not known before (live text may be quicker than what was said
+// earlier); text that is being written never makes another row change; adding older pages never moves a newer row's identity.
 import type { Approval, ChangedFile, Entry, EntryOf, LiveText } from "../api/types";
 
 export type Row = {
@@ -41,7 +42,10 @@ const HIDDEN = new Set<Entry["type"]>([
 const encoder = new TextEncoder();
 
 export class Timeline {
-  rows: Row[] = [];
+  /** In the order of the record. */
+  #recorded: Row[] = [];
+  /** What is being written and not recorded yet, in the order in which it began. */
+  #written: Row[] = [];
   /** What each turn changed, by name. */
   readonly changed = new Map<string, ChangedFile[]>();
   readonly executionOfTurn = new Map<string, string>();
@@ -53,7 +57,11 @@ export class Timeline {
   #watchers = new Set<() => void>();
   #rowWatchers = new Map<string, Set<() => void>>();
 
-  /** Changes whenever a row came; not when one changed. */
+  get rows(): Row[] {
+    return this.#recorded.concat(this.#written);
+  }
+
+  /** Changes whenever a row came, went or moved; not when one changed. */
   version = (): number => this.#version;
 
   watch = (watcher: () => void): (() => void) => {
@@ -76,13 +84,13 @@ export class Timeline {
 
   /** Takes in what came after everything that is here. */
   append(entries: Entry[]): void {
-    this.#take(entries, (rows) => this.rows.push(...rows));
+    this.#take(entries, (rows) => this.#recorded.push(...rows));
   }
 
   /** Takes in an older page. */
   prepend(entries: Entry[]): void {
     this.#take(entries, (rows) => {
-      this.rows = rows.concat(this.rows);
+      this.#recorded = rows.concat(this.#recorded);
     });
   }
 
@@ -97,10 +105,11 @@ export class Timeline {
       row = fresh(piece.item, new Date().toISOString(), undefined, turn && this.executionOfTurn.get(turn));
       row.live = { kind: piece.kind, text: piece.text, bytes, turn };
       this.#byId.set(row.id, row);
-      this.rows.push(row);
+      this.#written.push(row);
       this.#tell();
       return;
     }
+    if (row.entry && isWhole(row.entry)) return;
     const live = row.live;
     if (piece.at === 0) row.live = { kind: piece.kind, text: piece.text, bytes, turn: piece.turn ?? undefined };
     else if (live && piece.at === live.bytes) row.live = { ...live, text: live.text + piece.text, bytes: live.bytes + bytes };
@@ -110,13 +119,14 @@ export class Timeline {
 
   #take(entries: Entry[], place: (rows: Row[]) => void): void {
     const rows: Row[] = [];
+    const written = this.#written.length;
     for (const entry of entries) {
       this.#note(entry);
       if (HIDDEN.has(entry.type)) continue;
       const row = this.#row(entry, rows);
       if (row) rows.push(row);
     }
-    if (rows.length === 0) return;
+    if (rows.length === 0 && written === this.#written.length) return;
     place(rows);
     this.#tell();
   }
@@ -136,24 +146,34 @@ export class Timeline {
       this.#withdrawn.add(entry.input);
       this.#change(`input:${entry.input}`, (row) => (row.withdrawn = true));
     }
+    // What a turn wrote and did not record died with it.
+    if (entry.type === "turn_ended") for (const row of this.#written) if (row.live?.turn === entry.turn) this.#lift(row);
   }
 
-  /** A new row for the entry; none if it went into one that is there. */
+  /** Takes a row away from what is being written. */
+  #lift(row: Row): void {
+    this.#written = this.#written.filter((other) => other !== row);
+    this.#byId.delete(row.id);
+  }
+
+  /** The row that has its place with this entry; none if it went into one that has a place. */
   #row(entry: Entry, page: Row[]): Row | undefined {
     const id = idOf(entry);
     const there = this.#byId.get(id);
     if (there) {
+      const first = there.entry === undefined;
+      if (first) this.#lift(there);
+      this.#byId.set(id, there);
       this.#change(id, (row) => {
         row.entry = entry;
         row.execution ??= this.#executionOf(entry);
-        // A tool's output may still grow after its entry.
-        if (!(entry.type === "tool_call" && entry.status === "in_progress")) row.live = undefined;
+        if (isWhole(entry)) row.live = undefined;
       });
-      return undefined;
+      return first ? there : undefined;
     }
     if (entry.type === "plan") {
       // A plan that is worked through changes often: one row for all of that, until somebody speaks.
-      const last = (page.length ? page : this.rows).findLast((row) => row.entry?.type === "plan" || row.entry?.type === "user_message");
+      const last = (page.length ? page : this.#recorded).findLast((row) => row.entry?.type === "plan" || row.entry?.type === "user_message");
       if (last?.entry?.type === "plan") {
         this.#byId.set(id, last);
         last.entry = entry;
@@ -195,6 +215,11 @@ export class Timeline {
 
 function fresh(id: string, at: string, entry: Entry | undefined, execution: string | undefined): Row {
   return { id, at, entry, execution, live: undefined, settled: undefined, withdrawn: false };
+}
+
+/** Whether nothing more is written of it; a tool's output may still grow after its entry. */
+function isWhole(entry: Entry): boolean {
+  return !(entry.type === "tool_call" && entry.status === "in_progress");
 }
 
 function idOf(entry: Entry): string {
