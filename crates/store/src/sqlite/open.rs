@@ -22,7 +22,8 @@ use crate::port::StoreError;
 /// commit writes is whole pages, most of them for a few bytes of an index.
 pub(super) const PAGE_BYTES: u32 = 1024;
 const WRITER_CACHE_KIB: i64 = 4096;
-const READER_CACHE_KIB: i64 = 2048;
+/// There are several, and behind each of them the system's own cache: what does not fit here is a copy away.
+const READER_CACHE_KIB: i64 = 1024;
 /// A log that had to grow longer is cut back to this.
 const LOG_BYTES_KEPT: i64 = 16 << 20;
 /// Only a person's own tool can hold the file; that is not worth waiting for long.
