@@ -10,7 +10,7 @@
 //!
 //! Reading again: [`Mark::safe`] is the offset from which a fresh assembler has to be fed, and [`Mark::seen`]
 //! the offset up to which all happenings were committed. In between it only rebuilds its state and says
-//! nothing, except for replies, which are safe to repeat. So commit the mark with the happenings of a frame,
+//! nothing, except for replies, which are safe to repeat, and for requests, as [`Happening::AskedBefore`]. So commit the mark with the happenings of a frame,
 //! and each of them is committed exactly once.
 //!
 //! What it will not do: keep requests in mind (the id of an answer says what it answers), decide anything, or
@@ -36,7 +36,7 @@ use throughline_model::item::{Item, ItemBody, Note, NoteKind};
 
 use crate::happening::{EndReason, Happening, Live, LiveKind, Reason};
 use crate::incoming::{self, Incoming};
-use crate::outgoing;
+use crate::outgoing::{self, OutgoingFrame};
 use crate::quirks::Quirks;
 use crate::request_id::{AgentRequestId, Opening};
 use calls::{Calls, Form};
@@ -226,7 +226,7 @@ impl Assembler {
         self.calls.settle(self.mark().safe);
         let mut told = std::mem::take(&mut self.out);
         if self.repeating(end) {
-            told.retain(|happening| matches!(happening, Happening::Reply(_)));
+            told = told.into_iter().filter_map(again).collect();
         }
         told
     }
@@ -304,7 +304,7 @@ impl Assembler {
             }
             Incoming::Request { id, method, params } => {
                 self.note(NoteKind::Refused, format!("{method} {params}"));
-                self.out.push(Happening::Reply(outgoing::refuse(&id, &method)));
+                self.reply(|at| outgoing::refuse(at, &id, &method));
             }
             Incoming::Notification { method, params } => self.notified(&method, &params),
             Incoming::Stray { text } => self.note(NoteKind::UnknownUpdate, text),
@@ -371,6 +371,12 @@ impl Assembler {
         self.record(Item { id, turn: self.turn(), body });
     }
 
+    /// Answers the line in hand.
+    fn reply(&mut self, frame: impl FnOnce(u64) -> OutgoingFrame) {
+        let at = self.position.line;
+        self.out.push(Happening::Reply { at, frame: frame(at) });
+    }
+
     fn live(&mut self, item: ItemId, kind: LiveKind, at: usize, text: String) {
         self.out.push(Happening::Live(Live { item, turn: self.turn(), kind, at, text }));
     }
@@ -419,5 +425,13 @@ impl Assembler {
         if !goes_on {
             self.finish_message();
         }
+    }
+}
+
+/// What is left of a happening that was told before.
+fn again(happening: Happening) -> Option<Happening> {
+    match happening {
+        reply @ Happening::Reply { .. } => Some(reply),
+        told => told.wanted().map(Happening::AskedBefore),
     }
 }

@@ -72,6 +72,8 @@ pub enum Happening {
     PermissionRequested(PermissionRequest),
     /// The agent asks the person something, and waits for the answer.
     QuestionAsked(QuestionRequest),
+    /// A request that was told before the spool was read again: who did not take it then may still owe it an answer.
+    AskedBefore(Wanted),
     /// The agent no longer waits for an answer to a request of its own.
     PermissionWithdrawn(AgentRequestId),
     /// The agent answered a prompt.
@@ -100,7 +102,12 @@ pub enum Happening {
         error: RpcError,
     },
     /// To be written to the agent at once. Safe to repeat: the keeper knows the frame id.
-    Reply(OutgoingFrame),
+    Reply {
+        /// Where the line begins that it answers.
+        at: u64,
+        /// What to write.
+        frame: OutgoingFrame,
+    },
     /// A line that was understood and says nothing new.
     Passed(Reason),
     /// The stream is of no use any more: the runtime session's process has to end.
@@ -111,7 +118,33 @@ impl Happening {
     /// Whether it must be committed before the mark may move past it.
     #[must_use]
     pub fn durable(&self) -> bool {
-        !matches!(self, Happening::Live(_) | Happening::Reply(_) | Happening::Passed(_))
+        !matches!(self, Happening::Live(_) | Happening::Reply { .. } | Happening::AskedBefore(_) | Happening::Passed(_))
+    }
+
+    /// The request that it tells of, if it was made while no turn ran: nobody asked for anything, so nobody can be asked.
+    #[must_use]
+    pub fn without_turn(&self) -> Option<Wanted> {
+        let turn = match self {
+            Happening::PermissionRequested(asked) => asked.turn,
+            Happening::QuestionAsked(asked) => asked.turn,
+            _ => return None,
+        };
+        self.wanted().filter(|_| turn.is_none())
+    }
+
+    /// The request that it tells of, if it tells of one.
+    #[must_use]
+    pub fn wanted(&self) -> Option<Wanted> {
+        match self {
+            Happening::PermissionRequested(asked) => {
+                Some(Wanted { request: asked.request.clone(), at: asked.at, what: Want::Decision })
+            }
+            Happening::QuestionAsked(asked) => {
+                Some(Wanted { request: asked.request.clone(), at: asked.at, what: Want::Answer })
+            }
+            Happening::AskedBefore(wanted) => Some(wanted.clone()),
+            _ => None,
+        }
     }
 }
 
@@ -197,13 +230,38 @@ pub enum LiveKind {
     ToolOutput,
 }
 
+/// A request of an agent that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The agent's id of it, to answer it with. Of requests that wait, no two have the same.
+    pub request: AgentRequestId,
+    /// Where its line begins in the spool. That tells it from every other request of its process, also when the agent uses
+    /// an id again, and is the same however often the spool is read.
+    pub at: u64,
+    /// What is waited for.
+    pub what: Want,
+}
+
+/// What an agent waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Want {
+    /// Whether it may do one exact thing.
+    Decision,
+    /// The answer to a question.
+    Answer,
+}
+
 /// An agent's question whether it may do one exact thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PermissionRequest {
     /// The agent's id of the request, to answer it with.
     pub request: AgentRequestId,
-    /// The tool call as recorded just before.
+    /// Where its line begins in the spool.
+    pub at: u64,
+    /// The tool call as last recorded.
     pub item: ItemId,
+    /// Whether it was recorded just before, because the request itself says something new of it.
+    pub is_news: bool,
     /// The turn that runs.
     pub turn: Option<TurnId>,
     /// The agent's id of the call.
@@ -223,6 +281,8 @@ pub struct PermissionRequest {
 pub struct QuestionRequest {
     /// The agent's id of the request, to answer it with.
     pub request: AgentRequestId,
+    /// Where its line begins in the spool.
+    pub at: u64,
     /// The turn that runs.
     pub turn: Option<TurnId>,
     /// What it asks.

@@ -5,6 +5,8 @@
 //!
 //! Throughline offers agents neither files nor terminals: they work in the workspace themselves.
 
+use std::fmt;
+
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1 as acp;
 use serde::Serialize;
@@ -276,10 +278,10 @@ pub fn set_config_option(count: u64, native: &str, option: &str, value: ConfigVa
     OutgoingFrame::request(RequestId::Configure(count), "session/set_config_option", params)
 }
 
-/// The answer to `session/request_permission`. A second, different answer has the same frame id, so that the
-/// keeper lets the first one stand.
+/// The answer to `session/request_permission`. The name tells the request from others to which the agent gave the same id.
+/// A second, different answer has the same frame id, so that the keeper lets the first one stand.
 #[must_use]
-pub fn answer_permission(request: &AgentRequestId, answer: PermissionAnswer) -> OutgoingFrame {
+pub fn answer_permission(name: impl fmt::Display, request: &AgentRequestId, answer: PermissionAnswer) -> OutgoingFrame {
     let outcome = match answer {
         PermissionAnswer::Cancelled => acp::RequestPermissionOutcome::Cancelled,
         PermissionAnswer::Selected(option) => {
@@ -287,12 +289,12 @@ pub fn answer_permission(request: &AgentRequestId, answer: PermissionAnswer) -> 
         }
     };
     let result = acp::RequestPermissionResponse::new(outcome);
-    OutgoingFrame::response(format!("answer:{}", request.short()), request, "result", &result)
+    OutgoingFrame::response(format!("answer:{name}"), request, "result", &result)
 }
 
 /// The answer to `elicitation/create`. As above, the first one stands.
 #[must_use]
-pub fn answer_question(request: &AgentRequestId, answer: &FormAnswer) -> OutgoingFrame {
+pub fn answer_question(name: impl fmt::Display, request: &AgentRequestId, answer: &FormAnswer) -> OutgoingFrame {
     let result = match answer {
         FormAnswer::Accept { content } => {
             let content: serde_json::Value = serde_json::from_str(content).unwrap_or_default();
@@ -301,21 +303,21 @@ pub fn answer_question(request: &AgentRequestId, answer: &FormAnswer) -> Outgoin
         FormAnswer::Decline => serde_json::json!({ "action": "decline" }),
         FormAnswer::Cancel => serde_json::json!({ "action": "cancel" }),
     };
-    OutgoingFrame::response(format!("answer:{}", request.short()), request, "result", &result)
+    OutgoingFrame::response(format!("answer:{name}"), request, "result", &result)
 }
 
-/// The answer to a request of the agent that we do not serve.
+/// The answer to a request of the agent that we do not serve, by where its line begins in the spool.
 #[must_use]
-pub fn refuse(request: &AgentRequestId, method: &str) -> OutgoingFrame {
+pub fn refuse(at: u64, request: &AgentRequestId, method: &str) -> OutgoingFrame {
     let error = acp::Error::new(-32601, format!("{method} is not offered"));
-    OutgoingFrame::response(format!("refuse:{}", request.short()), request, "error", &error)
+    OutgoingFrame::response(format!("refuse:{at}"), request, "error", &error)
 }
 
 /// The answer to a request of the agent that we could not read.
 #[must_use]
-pub fn refuse_params(request: &AgentRequestId, why: &str) -> OutgoingFrame {
+pub fn refuse_params(at: u64, request: &AgentRequestId, why: &str) -> OutgoingFrame {
     let error = acp::Error::new(-32602, why);
-    OutgoingFrame::response(format!("refuse:{}", request.short()), request, "error", &error)
+    OutgoingFrame::response(format!("refuse:{at}"), request, "error", &error)
 }
 
 fn content_block(block: &PromptBlock) -> acp::ContentBlock {
@@ -448,16 +450,19 @@ mod tests {
     #[test]
     fn answers_go_to_the_agents_own_id() {
         let request = AgentRequestId::parse("12345678901234567890123").expect("a number");
-        let chosen = answer_permission(&request, PermissionAnswer::Selected("yes".into()));
+        let chosen = answer_permission("a", &request, PermissionAnswer::Selected("yes".into()));
         assert_eq!(
             String::from_utf8_lossy(&chosen.bytes),
             "{\"jsonrpc\":\"2.0\",\"id\":12345678901234567890123,\
              \"result\":{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"yes\"}}}\n"
         );
-        let cancelled = answer_permission(&request, PermissionAnswer::Cancelled);
+        let cancelled = answer_permission("a", &request, PermissionAnswer::Cancelled);
         assert_eq!(line(&cancelled)["result"], json!({"outcome": {"outcome": "cancelled"}}));
         assert_eq!(chosen.id, cancelled.id, "the keeper writes one of them");
-        assert_eq!(line(&refuse(&request, "fs/read_text_file"))["error"]["code"], -32601);
+        let later = answer_permission("b", &request, PermissionAnswer::Cancelled);
+        assert_ne!(chosen.id, later.id, "an id that is used again is another request");
+        assert_eq!(line(&refuse(0, &request, "fs/read_text_file"))["error"]["code"], -32601);
+        assert_ne!(refuse(0, &request, "x").id, refuse(90, &request, "x").id);
     }
 
     #[test]

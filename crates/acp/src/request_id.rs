@@ -9,7 +9,6 @@ use std::str::FromStr;
 
 use serde_json::value::RawValue;
 use throughline_model::ids::TurnId;
-use uuid::Uuid;
 
 /// The id of a request that Throughline makes of an agent. Also the frame id that the keeper sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,7 +116,8 @@ fn opening(word: &str) -> Option<Opening> {
     [Opening::New, Opening::Load, Opening::Resume, Opening::Fork].into_iter().find(|opening| opening.word() == word)
 }
 
-/// The id of a request that an agent makes of us: a JSON number or string, kept as the agent wrote it.
+/// The id of a request that an agent makes of us: a JSON number or string, kept as the agent wrote it. An agent may use it
+/// again once it was answered, so it tells a request only from others that wait; see [`Wanted`](crate::happening::Wanted).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgentRequestId(String);
 
@@ -140,15 +140,6 @@ impl AgentRequestId {
     #[must_use]
     pub fn as_json(&self) -> &str {
         &self.0
-    }
-
-    /// A short name of it for a frame id; an agent may choose ids of any length.
-    pub(crate) fn short(&self) -> String {
-        const LONGEST: usize = 64;
-        if self.0.len() <= LONGEST {
-            return self.0.clone();
-        }
-        Uuid::new_v5(&Uuid::NAMESPACE_OID, self.0.as_bytes()).to_string()
     }
 }
 

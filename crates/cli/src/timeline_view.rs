@@ -149,9 +149,7 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
             (None, Some(_), _) => locale.not_answered(),
             (None, None, reason) => locale.question_void(safe_line(reason.as_deref().unwrap_or_default())),
         }),
-        EntryBody::ApprovalsRefused { .. } => {
-            faint("asked for more than one turn may ask for: the rest is answered with nothing chosen".to_owned())
-        }
+        EntryBody::ApprovalsRefused { .. } => output.paint(Style::Warn, &locale.asks_too_much()),
         EntryBody::ApprovalSettled { reason: Some(reason), not_asked: true, .. } => {
             faint(format!("not asked: {}", safe_line(reason)))
         }

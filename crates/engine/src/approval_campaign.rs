@@ -225,7 +225,9 @@ impl Story<'_> {
         let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
         let asked = Asked {
             approval: id,
-            request: self.asked.len().to_string(),
+            // Few ids, so that they are used again, while they wait and afterwards.
+            request: self.chance.below(4).to_string(),
+            item: None,
             ask: Wish {
                 call: id.to_string(),
                 title: "run".into(),

@@ -36,7 +36,7 @@ const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 const SNAPSHOT_EVERY: u64 = 64;
 /// How often a decision is made anew before it is given up.
 const ATTEMPTS: usize = 100;
-/// Streams that one transaction may touch: a bound on how far a message can travel.
+/// How often a command may be passed on in its transaction: a bound on how far a message can travel.
 const MAX_TOLD: usize = 1_000;
 
 /// Decides and commits.
@@ -176,7 +176,7 @@ impl Core {
                 reported.push((to, command.clone()));
             }
             count += 1;
-            if count > MAX_TOLD as u128 {
+            if count > (MAX_TOLD * request.commands.len()) as u128 {
                 return Err(EngineError::Contended);
             }
             if let Entry::Vacant(vacant) = unit.streams.entry(to) {

@@ -2,14 +2,15 @@
 //!
 //! One line per step: `r ID` before the first byte goes to the agent, `w ID` after the last, `f ID`
 //! if the pipe broke before the frame was whole in it. It survives the keeper's death; it need not
-//! survive the machine's, since that ends the agent too. Ids are kept in memory only as hashes; a
-//! hit is looked up in the file, so the answer is exact.
+//! survive the machine's, since that ends the agent too. Ids are kept in memory only as hashes, with
+//! where the last step of each is; that is read in the file, so the answer is exact and costs the same
+//! however long the file is.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "frames";
@@ -62,36 +63,46 @@ fn scan(path: &Path, mut each: impl FnMut(FrameState, &str)) -> io::Result<()> {
     let mut line = String::new();
     while lines.read_line(&mut line)? > 0 {
         // A line without its end was being written when the keeper died: that step did not happen.
-        let step = line.strip_suffix('\n').and_then(|whole| whole.split_once(' '));
-        match step {
-            Some(("r", id)) => each(FrameState::Recorded, id),
-            Some(("w", id)) => each(FrameState::Written, id),
-            Some(("f", id)) => each(FrameState::Failed, id),
-            _ => {}
+        if let Some((step, id)) = line.strip_suffix('\n').and_then(read_step) {
+            each(step, id);
         }
         line.clear();
     }
     Ok(())
 }
 
+fn read_step(line: &str) -> Option<(FrameState, &str)> {
+    let (step, id) = line.split_once(' ')?;
+    let state = match step {
+        "r" => FrameState::Recorded,
+        "w" => FrameState::Written,
+        "f" => FrameState::Failed,
+        _ => return None,
+    };
+    Some((state, id))
+}
+
 /// The writing end, in the keeper.
 pub(crate) struct FrameLog {
     path: PathBuf,
     file: File,
-    seen: HashSet<u64>,
+    /// By the hash of an id: where the last step of an id with that hash begins.
+    last: HashMap<u64, u64>,
 }
 
 impl FrameLog {
     pub(crate) fn create(dir: &Path) -> io::Result<Self> {
         let path = dir.join(FILE);
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Self { path, file, seen: HashSet::new() })
+        let file = OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&path)?;
+        Ok(Self { path, file, last: HashMap::new() })
     }
 
     pub(crate) fn state(&self, id: &str) -> io::Result<FrameState> {
-        if !self.seen.contains(&hash(id)) {
-            return Ok(FrameState::Absent);
+        let Some(at) = self.last.get(&hash(id)) else { return Ok(FrameState::Absent) };
+        if let Some(state) = self.step_of(id, *at)? {
+            return Ok(state);
         }
+        // Another id has the same hash.
         let mut state = FrameState::Absent;
         scan(&self.path, |step, seen| {
             if seen == id {
@@ -101,9 +112,21 @@ impl FrameLog {
         Ok(state)
     }
 
+    /// What the line there says of this id, if it is one of this id.
+    fn step_of(&self, id: &str, at: u64) -> io::Result<Option<FrameState>> {
+        let mut line = vec![0; id.len() + "r \n".len()];
+        match self.file.read_exact_at(&mut line, at) {
+            Ok(()) => {}
+            // A shorter line at the end of the file.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let whole = std::str::from_utf8(&line).ok().and_then(|line| line.strip_suffix('\n'));
+        Ok(whole.and_then(read_step).filter(|(_, seen)| *seen == id).map(|(state, _)| state))
+    }
+
     /// After an error the frame must not be sent.
     pub(crate) fn record(&mut self, id: &str) -> io::Result<()> {
-        self.seen.insert(hash(id));
         self.step('r', id)
     }
 
@@ -118,9 +141,10 @@ impl FrameLog {
     fn step(&mut self, step: char, id: &str) -> io::Result<()> {
         let before = self.file.metadata()?.len();
         let outcome = self.file.write_all(format!("{step} {id}\n").as_bytes());
-        if outcome.is_err() {
+        match outcome {
+            Ok(()) => drop(self.last.insert(hash(id), before)),
             // A step that did not fit must not swallow the next one.
-            self.file.set_len(before)?;
+            Err(_) => self.file.set_len(before)?,
         }
         outcome
     }
@@ -134,7 +158,7 @@ fn hash(id: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{FrameLog, FrameState, frame_state, frame_states};
+    use super::{FrameLog, FrameState, frame_state, frame_states, hash};
     use std::io::Write as _;
 
     #[test]
@@ -146,6 +170,8 @@ mod tests {
         }
         log.written("init").unwrap();
         log.failed("turn:2").unwrap();
+        assert_eq!(log.state("turn:1").unwrap(), FrameState::Recorded);
+        assert_eq!(log.state("turn:2").unwrap(), FrameState::Failed);
         log.file.write_all(b"w turn:1").unwrap();
         let of = |id: &str| frame_state(dir.path(), id).unwrap();
         assert_eq!(of("init"), FrameState::Written);
@@ -154,5 +180,22 @@ mod tests {
         assert_eq!(of("turn:3"), FrameState::Absent);
         assert_eq!(log.state("init").unwrap(), FrameState::Written);
         assert_eq!(frame_states(dir.path()).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn ids_that_share_a_hash_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = FrameLog::create(dir.path()).unwrap();
+        log.record("a").unwrap();
+        log.written("a").unwrap();
+        log.record("bb").unwrap();
+        // As if both had the same hash, and a third that was never seen as well.
+        let (a, bb) = (log.last[&hash("a")], log.last[&hash("bb")]);
+        log.last.insert(hash("a"), bb);
+        log.last.insert(hash("bb"), a);
+        log.last.insert(hash("never"), bb);
+        assert_eq!(log.state("a").unwrap(), FrameState::Written);
+        assert_eq!(log.state("bb").unwrap(), FrameState::Recorded);
+        assert_eq!(log.state("never").unwrap(), FrameState::Absent);
     }
 }

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::content::Text;
 use crate::conversation::Channel;
 use crate::ids::{ApprovalId, ConversationId, ExecutionId, PersonId, RuntimeSessionId, TurnId};
+use crate::item::Item;
 use crate::person::Identity;
 use crate::policy::Ruling;
 use crate::raw_input;
@@ -65,12 +66,15 @@ impl Ask {
 }
 
 /// A request on its way in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The approval's id.
     pub approval: ApprovalId,
     /// The agent's own id of the request, as JSON text.
     pub request: String,
+    /// The call as the request tells of it, where that is news. It is recorded unless the agent asks for too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Box<Item>>,
     /// What it asks.
     pub ask: Ask,
     /// What can be answered.

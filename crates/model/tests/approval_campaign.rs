@@ -23,7 +23,7 @@ use throughline_model::project::ProjectCommand;
 use throughline_model::rejection::Rejection;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
-use throughline_model::task::{Report, TaskCommand, TaskEvent};
+use throughline_model::task::{PendingApproval, Report, TaskCommand, TaskEvent};
 use throughline_model::time::Timestamp;
 
 /// How many sequences are run where nothing else is said.
@@ -116,7 +116,8 @@ impl Story {
         let id: ApprovalId = self.world.mint.id();
         let line = *self.chance.pick(&COMMANDS).expect("some");
         let mut asked = request(id, Some(&serde_json::json!({ "command": line }).to_string()));
-        asked.request = self.order.len().to_string();
+        // Few ids, so that they are used again, while they wait and afterwards.
+        asked.request = self.chance.below(4).to_string();
         asked.ask.call = format!("call-{}", self.chance.below(3));
         asked.expires_secs = self.chance.below(6);
         if self.chance.below(4) == 0 {
@@ -218,9 +219,8 @@ impl Story {
             0 if self.running_now() => self.world.answered(self.task),
             1 => drop(self.world.tell(self.task, TaskCommand::Cancel)),
             _ => {
-                if let Some(approval) = self.chance.pick(&self.order).copied() {
-                    self.report(Report::Withdrew { approval });
-                }
+                let request = self.chance.below(4).to_string();
+                self.report(Report::Withdrew { request });
             }
         }
     }
@@ -285,6 +285,8 @@ impl Story {
         }
         let task = self.world.task(self.task);
         for pending in &task.approvals.pending {
+            let same = |known: &&PendingApproval| known.approval.request == pending.approval.request;
+            assert_eq!(task.approvals.pending.iter().filter(same).count(), 1, "an agent waits for it once");
             let execution = task.execution(pending.approval.execution).expect("there");
             let session = execution.session.as_ref().expect("there");
             assert_eq!((session.id, session.epoch), (pending.approval.session, pending.approval.epoch));

@@ -3,7 +3,9 @@
 mod support;
 
 use support::{World, asked, request};
-use throughline_model::approval::{Approval, ApprovalOption, Ask, Decision, OptionKind, Settlement, Verdict, VoidKind};
+use throughline_model::approval::{
+    Approval, ApprovalOption, Ask, Asked, Decision, OptionKind, Settlement, Verdict, VoidKind,
+};
 use throughline_model::content::{BlobRef, Text, plain_text};
 use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
@@ -37,7 +39,7 @@ fn decide(world: &mut World, task: TaskId, approval: ApprovalId, decision: Decis
 }
 
 /// A task that waits for this request.
-fn asking_for(change: impl FnOnce(&mut throughline_model::approval::Asked)) -> (World, TaskId, ApprovalId) {
+fn asking_for(change: impl FnOnce(&mut Asked)) -> (World, TaskId, ApprovalId) {
     let mut world = World::new();
     let task = world.new_task("run it");
     world.opened(task);
@@ -100,7 +102,7 @@ fn the_digest_covers_everything_that_decides_what_would_happen() {
     let (task, _) = world.asking();
     let original = world.task(task).approvals.pending[0].approval.clone();
     let mut digests = vec![original.digest()];
-    let mut changed = |change: &dyn Fn(&mut throughline_model::approval::Approval)| {
+    let mut changed = |change: &dyn Fn(&mut Approval)| {
         let mut other = original.clone();
         change(&mut other);
         digests.push(other.digest());
@@ -141,7 +143,7 @@ fn the_digest_of_a_known_request_is_known() {
         session: RuntimeSessionId::from_uuid(uuid(3)),
         epoch: 4,
         turn: TurnId::from_uuid(uuid(5)),
-        request: asked.request,
+        request: "7".into(),
         ask: asked.ask,
         options: asked.options,
         expires_at: Timestamp::from_millis(6),
@@ -211,8 +213,68 @@ fn a_cancel_answers_the_request_first_because_some_agents_wait_for_it() {
 fn a_request_that_the_agent_takes_back_is_void() {
     let mut world = World::new();
     let (task, approval) = world.asking();
-    world.report(task, Report::Withdrew { approval }).expect("current");
+    let request = world.task(task).approvals.pending(approval).expect("it waits").approval.request.clone();
+    world.report(task, Report::Withdrew { request: "another".into() }).expect("current");
+    assert_eq!(world.task(task).approvals.pending.len(), 1);
+    world.report(task, Report::Withdrew { request }).expect("current");
     assert!(world.task(task).approvals.pending.is_empty());
+    assert!(matches!(settlements(&world)[..], [Settlement::Void { kind: VoidKind::Withdrawn, .. }]));
+}
+
+/// An agent's request under an id of its own choice.
+fn ask_as(world: &mut World, task: TaskId, id: &str) -> ApprovalId {
+    let approval = world.mint.id();
+    let asked = Asked { request: id.into(), ..request(approval, None) };
+    world.report(task, Report::Asked(Box::new(asked))).expect("current");
+    approval
+}
+
+fn waiting(world: &World, task: TaskId) -> Vec<ApprovalId> {
+    world.task(task).approvals.pending.iter().map(|known| known.approval.id).collect()
+}
+
+#[test]
+fn an_id_that_was_answered_is_another_request_and_one_that_waits_is_the_same() {
+    let mut world = World::new();
+    let task = world.new_task("run it");
+    world.opened(task);
+    let first = ask_as(&mut world, task, "1");
+    ask_as(&mut world, task, "1");
+    assert_eq!(waiting(&world, task), [first], "said twice, asked once");
+    let other = ask_as(&mut world, task, "2");
+    assert_eq!(waiting(&world, task), [first, other]);
+    world.take_effects();
+    world.decide_on(task, first, Verdict::Approve).expect("it waits");
+    let again = ask_as(&mut world, task, "1");
+    assert_eq!(waiting(&world, task), [other, again], "the id was answered");
+    assert_eq!(world.decide_on(task, first, Verdict::Approve).expect_err("decided").code(), "approval_settled");
+    world.decide_on(task, again, Verdict::Deny).expect("it waits");
+    assert_eq!(answers(&mut world), [Some("yes".to_owned()), Some("no".to_owned())], "each has its own answer");
+    // Expired, taken back, and in the next turn.
+    let late = ask_as(&mut world, task, "1");
+    world.at += 3_600_000;
+    world.tell(task, TaskCommand::ExpireApproval { approval: late }).expect("due");
+    let back = ask_as(&mut world, task, "1");
+    assert_eq!(waiting(&world, task).last(), Some(&back));
+    world.report(task, Report::Withdrew { request: "1".into() }).expect("current");
+    let last = ask_as(&mut world, task, "1");
+    assert_eq!(waiting(&world, task).last(), Some(&last));
+    world.answered(task);
+    world.follow_up(task, "go on");
+    let next = ask_as(&mut world, task, "1");
+    assert_eq!(waiting(&world, task), [next]);
+}
+
+#[test]
+fn an_id_says_nothing_about_a_request_of_another_process() {
+    let mut world = World::new();
+    let (task, approval) = world.asking();
+    let known = world.task(task).approvals.pending(approval).expect("it waits").approval.clone();
+    let desk = &world.task(task).approvals;
+    assert!(desk.waiting(known.session, known.epoch, &known.request).is_some());
+    assert!(desk.waiting(known.session, known.epoch + 1, &known.request).is_none());
+    assert!(desk.waiting(RuntimeSessionId::from_uuid(uuid(9)), known.epoch, &known.request).is_none());
+    assert!(desk.waiting(known.session, known.epoch, "another").is_none());
 }
 
 #[test]
@@ -264,7 +326,7 @@ fn options_that_are_not_clear_cannot_be_approved_only_denied() {
 
 #[test]
 fn a_person_may_choose_among_several_plain_options() {
-    let two = |asked: &mut throughline_model::approval::Asked| {
+    let two = |asked: &mut Asked| {
         asked.options = vec![option("a", OptionKind::AllowOnce), option("b", OptionKind::AllowOnce)];
     };
     let (mut world, task, approval) = asking_for(two);
@@ -312,6 +374,11 @@ fn a_no_without_a_reason_says_nothing_more() {
 }
 
 fn call(world: &mut World, task: TaskId, name: &str, status: ToolStatus) {
+    let item = item(world, task, name, status);
+    world.report(task, Report::Recorded(Box::new(item))).expect("current");
+}
+
+fn item(world: &mut World, task: TaskId, name: &str, status: ToolStatus) -> Item {
     let turn = world.running_turn(task);
     let body = ItemBody::ToolCall(ToolCall {
         call: name.into(),
@@ -325,8 +392,7 @@ fn call(world: &mut World, task: TaskId, name: &str, status: ToolStatus) {
         exit_code: None,
         unasked: false,
     });
-    let item = Item { id: world.mint.id(), turn: Some(turn), body };
-    world.report(task, Report::Recorded(Box::new(item))).expect("current");
+    Item { id: world.mint.id(), turn: Some(turn), body }
 }
 
 #[test]
@@ -405,11 +471,14 @@ fn ten_thousand_requests_are_not_ten_thousand_questions() {
     let mut world = World::new();
     let task = world.new_task("run it");
     world.opened(task);
-    for _ in 0..10_000 {
-        let approval = world.mint.id();
-        world.report(task, asked(approval)).expect("current");
+    for n in 0..10_000 {
+        let (approval, item) = (world.mint.id(), item(&mut world, task, &format!("call-{n}"), ToolStatus::Pending));
+        let asked = Asked { item: Some(Box::new(item)), ..request(approval, None) };
+        world.report(task, Report::Asked(Box::new(asked))).expect("current");
         assert!(world.task(task).approvals.pending.len() <= 32);
     }
+    let calls = world.count(|event| matches!(event, TaskEvent::ItemRecorded { .. }));
+    assert_eq!(calls, 32, "nor are they in the record");
     assert_eq!(world.task(task).approvals.pending.len(), 32);
     assert_eq!(world.count(|event| matches!(event, TaskEvent::ApprovalsRefused { .. })), 1, "said once");
     // Room for one more is room for one more.

@@ -6,7 +6,7 @@ use support::World;
 use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
 use throughline_model::execution::Activity;
-use throughline_model::ids::{ApprovalId, Id as _, QuestionId, TaskId};
+use throughline_model::ids::{QuestionId, TaskId};
 use throughline_model::input::Urgency;
 use throughline_model::question::{Answer, FormAnswer, Question};
 use throughline_model::rejection::Rejection;
@@ -101,7 +101,9 @@ fn who_interrupts_does_not_answer_and_a_turn_that_stops_waits_for_nobody() {
 fn an_agent_that_died_or_took_it_back_is_told_nothing_or_nothing_chosen() {
     let (mut world, task) = working();
     let question = ask(&mut world, task);
-    world.report(task, Report::Withdrew { approval: ApprovalId::from_uuid(question.id.uuid()) }).expect("current");
+    world.report(task, Report::Withdrew { request: "8".into() }).expect("current");
+    assert_eq!(world.primary(task).question().map(|known| known.id), Some(question.id));
+    world.report(task, Report::Withdrew { request: question.request }).expect("current");
     assert!(world.primary(task).question().is_none());
     world.take_effects();
     let second = ask(&mut world, task);
@@ -110,6 +112,21 @@ fn an_agent_that_died_or_took_it_back_is_told_nothing_or_nothing_chosen() {
     assert_eq!(answer(&mut world, task, second.id, "3"), Err(Rejection::QuestionSettled));
     let declined = TaskCommand::AnswerQuestion { question: second.id, answer: Answer::Decline, by: world.person };
     assert_eq!(world.tell(task, declined).map(drop), Err(Rejection::QuestionSettled));
+}
+
+#[test]
+fn a_question_that_is_said_twice_is_asked_once_and_under_an_answered_id_anew() {
+    let (mut world, task) = working();
+    let first = ask(&mut world, task);
+    ask(&mut world, task);
+    let asked = |world: &World| world.primary(task).active.as_ref().expect("it runs").questions.len();
+    assert_eq!(asked(&world), 1);
+    answer(&mut world, task, first.id, "3").expect("it fits");
+    let second = ask(&mut world, task);
+    assert_eq!(asked(&world), 2);
+    answer(&mut world, task, second.id, "4").expect("it fits");
+    let answers = ["3", "4"].map(|n| FormAnswer::Accept { content: format!(r#"{{"n":{n}}}"#) });
+    assert_eq!(told(&mut world), answers);
 }
 
 #[test]
@@ -122,7 +139,8 @@ fn to_decline_is_an_answer_and_a_turn_asks_only_so_often() {
         .expect("taken");
     assert_eq!(told(&mut world), [FormAnswer::Decline]);
     for _ in 0..40 {
-        ask(&mut world, task);
+        let question = ask(&mut world, task);
+        let _ = answer(&mut world, task, question.id, "3");
     }
     let active = world.primary(task).active.as_ref().expect("it runs");
     assert_eq!(active.questions.len(), 32);

@@ -220,7 +220,7 @@ async fn an_agent_that_calls_a_no_allow_deceives_nobody() {
     let approval = ApprovalId::derive(working.turn.uuid(), "lie");
     let ask = Asking { call: "c".into(), title: "t".into(), tool: "x".into(), input: None, cwd: "/tmp".into() };
     let options = vec![option("deny", OptionKind::AllowOnce), option("allow", OptionKind::RejectOnce)];
-    let asked = Asked { approval, request: "1".into(), ask, options, expires_secs: 60, ruling: None };
+    let asked = Asked { approval, request: "1".into(), item: None, ask, options, expires_secs: 60, ruling: None };
     daemon.report(&working, throughline_model::task::Report::Asked(Box::new(asked))).await;
     let shown = daemon.client.approval(approval.uuid()).await.unwrap();
     assert!(shown.shown.description, "there is only the agent's word for it");

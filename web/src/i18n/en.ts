@@ -230,6 +230,7 @@ export const en = {
   "approval.description": "The agent sent no more than this description.",
   "approval.incomplete": "Not all of it can be shown, so it can only be denied.",
   "approval.not_asked": "The agent did it without waiting for an answer.",
+  "approval.too_many": "It asks for more than one turn may ask for: the rest is answered with nothing chosen.",
   "approval.gone": "It was settled elsewhere.",
   "composer.placeholder": "What next?",
   "composer.placeholder.task": "Follow up…",

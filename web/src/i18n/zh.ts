@@ -232,6 +232,7 @@ export const zh: Catalogue = {
   "approval.description": "智能体只提供了这段描述。",
   "approval.incomplete": "无法完整显示，因此只能拒绝。",
   "approval.not_asked": "智能体没有等待答复就做了。",
+  "approval.too_many": "请求超出一轮的上限：其余请求一律答复“未选择”。",
   "approval.gone": "已在别处处理。",
   "composer.placeholder": "接下来做什么？",
   "composer.placeholder.task": "继续说…",

@@ -133,6 +133,8 @@ function line(row: Row, task: Task): string {
       return say("turn.held", { who: prose(entry.behind) });
     case "turn_stalled":
       return say("turn.stalled", { time: span(entry.silent_secs * 1000) });
+    case "approvals_refused":
+      return say("approval.too_many");
     case "turn_stopping":
       return say("turn.stopping");
     case "runtime_session_started":

@@ -219,10 +219,9 @@ impl Assembler {
         }
         let name = patch.call.clone();
         let turn = self.turn();
-        // Some agents count their calls anew in each turn.
+        // Some agents count their calls anew in each turn. What is asked then must not be shown as what it was.
         let is_new = self.calls.latest(&name).is_none_or(|call| match form {
-            Form::Announced => call.turn != turn && !call.open,
-            Form::Asked => call.turn != turn && call.body.status.ended(),
+            Form::Announced | Form::Asked => call.turn != turn && !call.open,
             Form::Updated => false,
         });
         if is_new {

@@ -39,8 +39,8 @@ impl Assembler {
         let patch = asked.as_ref().and_then(|asked| Patch::read(asked.tool_call, Form::Asked));
         let (Some(asked), Some(patch)) = (asked, patch) else {
             self.note(NoteKind::Refused, format!("session/request_permission {params}"));
-            let reply = outgoing::refuse_params(request, "the request names no tool call or no options");
-            return self.out.push(Happening::Reply(reply));
+            return self
+                .reply(|at| outgoing::refuse_params(at, request, "the request names no tool call or no options"));
         };
         let options = asked.options.into_iter().map(|option| ApprovalOption {
             id: option.option_id,
@@ -48,14 +48,15 @@ impl Assembler {
             kind: option_kind(&option.kind),
         });
         let options = options.collect();
-        let turn = self.turn();
+        let (turn, at) = (self.turn(), self.position.line);
         let Some(call) = self.merge(Form::Asked, patch) else {
             return;
         };
         let ToolCall { call: name, title, tool, input, .. } = call.body.clone();
         let item = call.item;
+        let is_news = matches!(self.out.last(), Some(Happening::Recorded(last)) if last.id == item);
         let request = request.clone();
-        let asked = PermissionRequest { request, item, turn, call: name, title, tool, input, options };
+        let asked = PermissionRequest { request, at, item, is_news, turn, call: name, title, tool, input, options };
         self.out.push(Happening::PermissionRequested(asked));
     }
 }

@@ -34,12 +34,12 @@ impl Assembler {
         };
         let Some(asked) = asked.filter(fits) else {
             self.note(NoteKind::Refused, format!("elicitation/create {params}"));
-            let reply = outgoing::refuse_params(request, "only a form with a short question can be asked");
-            return self.out.push(Happening::Reply(reply));
+            return self
+                .reply(|at| outgoing::refuse_params(at, request, "only a form with a short question can be asked"));
         };
         let schema = asked.requested_schema.get().to_owned();
-        let turn = self.turn();
-        let asked = QuestionRequest { request: request.clone(), turn, message: asked.message, schema };
+        let (turn, at) = (self.turn(), self.position.line);
+        let asked = QuestionRequest { request: request.clone(), at, turn, message: asked.message, schema };
         self.out.push(Happening::QuestionAsked(asked));
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use throughline_acp::assembler::Memory;
+use throughline_acp::happening::Want;
 use throughline_acp::{Assembler, Happening, Mark, Start};
 
 use crate::script::*;
@@ -41,9 +42,12 @@ fn a_new_assembler_goes_on_in_the_middle_of_a_message() {
 }
 
 #[test]
-fn what_was_told_is_not_told_again_except_for_replies() {
+fn what_was_told_is_not_told_again_except_for_replies_and_requests() {
     let refused = json!({"id": 1, "method": "fs/read_text_file", "params": {}}).to_string();
-    let spool = Spool::of([call("c", json!({"title": "ls"})), said("hm"), thought("so"), refused]);
+    let asked = permission("1", json!({"toolCallId": "d", "title": "rm"}));
+    let form = json!({"mode": "form", "message": "Which?", "requestedSchema": {}});
+    let asks = json!({"id": 1, "method": "elicitation/create", "params": form}).to_string();
+    let spool = Spool::of([call("c", json!({"title": "ls"})), said("hm"), thought("so"), refused, asked, asks]);
     let mut first = Assembler::new(in_turn());
     let told = spool.feed(&mut first, 0);
     let mark = first.mark();
@@ -52,7 +56,16 @@ fn what_was_told_is_not_told_again_except_for_replies() {
     let memory = Memory { current: items(&told), ..Memory::default() };
     let mut second = Assembler::new(Start { mark, memory, ..in_turn() });
     let again = spool.feed(&mut second, mark.safe);
-    assert!(matches!(&again[..], [Happening::Reply(_)]), "{again:?}");
+    let at = |line: usize| spool.lines[line].0;
+    let places: Vec<_> = told.iter().filter_map(Happening::wanted).map(|wanted| wanted.at).collect();
+    assert_eq!(places, [at(4), at(5)], "the id is the same, the place is not");
+    match &again[..] {
+        [Happening::Reply { at: refused, .. }, Happening::AskedBefore(asked), Happening::AskedBefore(asks)] => {
+            assert_eq!((*refused, asked.at, asks.at), (at(3), at(4), at(5)));
+            assert_eq!((asked.what, asks.what), (Want::Decision, Want::Answer));
+        }
+        other => panic!("{other:?}"),
+    }
     assert_eq!(second.mark(), first.mark());
     assert_eq!(second.so_far(), first.so_far());
 }

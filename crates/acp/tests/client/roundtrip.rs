@@ -79,7 +79,7 @@ impl Peer {
             };
             let yes = asked.options.iter().find(|option| option.kind == OptionKind::AllowOnce).expect("a yes");
             let answer = PermissionAnswer::Selected(yes.id.clone());
-            let frame = outgoing::answer_permission(&asked.request, answer);
+            let frame = outgoing::answer_permission(asked.at, &asked.request, answer);
             self.write(&frame).await;
         }
     }

@@ -91,6 +91,13 @@ pub fn update(update: Value) -> String {
     json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": NATIVE, "update": update}}).to_string()
 }
 
+/// A request for permission, under this id (JSON text).
+pub fn permission(id: &str, tool_call: Value) -> String {
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}]);
+    let params = json!({"sessionId": NATIVE, "toolCall": tool_call, "options": options});
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"session/request_permission","params":{params}}}"#)
+}
+
 pub fn said(text: &str) -> String {
     update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}))
 }
@@ -176,7 +183,7 @@ fn brief_one(happening: &Happening) -> String {
         Happening::TurnAnswered { outcome: Err(failure), .. } => {
             format!("turn {:?} {}: {}", failure.kind, failure.code, failure.message)
         }
-        Happening::Reply(frame) => {
+        Happening::Reply { frame, .. } => {
             format!("reply {}", String::from_utf8_lossy(&frame.bytes).trim_end())
         }
         Happening::OpenFailed { kind, .. } => format!("open failed {kind:?}"),

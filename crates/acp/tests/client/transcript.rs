@@ -304,6 +304,20 @@ fn a_permission_request_records_its_call_first_and_shows_the_exact_input() {
 }
 
 #[test]
+fn a_request_of_a_later_turn_shows_nothing_of_an_earlier_one_with_the_same_names() {
+    let mut reader = Reader::new(in_turn());
+    let first = reader.lines([
+        permission("1", json!({"toolCallId": "c", "title": "ls", "rawInput": {"command": "ls"}})),
+        turn_done(1),
+    ]);
+    reader.assembler.begin_turn(turn(2));
+    let second = reader.line(permission("1", json!({"toolCallId": "c", "title": "rm"})));
+    assert_eq!(brief(&second)[1], r#"asks 1 for c "rm" input None options y"#);
+    assert_ne!(items(&first)[0].id, items(&second)[0].id);
+    assert_eq!(items(&second)[0].turn, Some(turn(2)));
+}
+
+#[test]
 fn requests_that_are_not_offered_are_refused_and_noted() {
     for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "elicitation/complete", "_made/up"] {
         let line = json!({"jsonrpc": "2.0", "id": 4, "method": method, "params": {"path": "/etc"}}).to_string();

@@ -3,24 +3,28 @@
 use throughline_acp::assembler::Phase;
 use throughline_acp::happening::{FailureKind, Happening, OpenFailure, PermissionRequest, TurnFailure};
 use throughline_acp::lifted;
-use throughline_acp::outgoing::{self, PermissionAnswer};
-use throughline_acp::request_id::{AgentRequestId, RequestId};
-use throughline_keeper::Activity;
+use throughline_acp::request_id::RequestId;
 use throughline_keeper::client::{Happening as Kept, ReadError};
+use throughline_keeper::{Activity, Frame};
 use throughline_model::approval::{Ask, Asked};
 use throughline_model::effect::Process;
-use throughline_model::ids::{ApprovalId, Id as _, ItemId, QuestionId, TurnId};
-use throughline_model::question::{FormAnswer, Question};
+use throughline_model::ids::{ItemId, TurnId};
+use throughline_model::item::Item;
+use throughline_model::question::Question;
 use throughline_model::runtime_session::{Failure, SettingChange};
 use throughline_model::task::{NativeFate, Report, TurnAnswer};
 use throughline_model::turn::Usage;
 use tokio::time::Instant;
 
 use super::link::{Link, Parcel};
-use super::{Driver, Shared, mark_of};
+use super::requests::{approval_id, nothing_chosen, question_id};
+use super::{Driver, Shared};
 use crate::core::Request;
 use crate::hub::{LiveKind, LiveText};
 use crate::offload;
+
+/// How many lines are taken into one commit.
+const TOGETHER: usize = 128;
 
 /// Whose output is heard.
 #[derive(Clone, Copy)]
@@ -34,7 +38,7 @@ impl Driver {
     pub(super) async fn heard(&mut self, heard: Option<Result<Kept, ReadError>>) {
         let Some(process) = self.link.as_ref().map(|link| link.process) else { return };
         match heard {
-            Some(Ok(Kept::Frame(frame))) => self.frame(frame.offset_start, frame.offset_end, &frame.bytes).await,
+            Some(Ok(Kept::Frame(frame))) => self.frames(frame).await,
             Some(Ok(Kept::Exited(exit))) => {
                 let stderr = match &self.link {
                     Some(link) => link.writer.stderr_tail().await.map(|tail| tail.last_text(2_000)).unwrap_or_default(),
@@ -60,7 +64,7 @@ impl Driver {
     async fn flush(&mut self, process: Process) {
         let Some(link) = self.link.as_mut() else { return };
         let happenings = link.assembler.finish();
-        let mark = mark_of(process, link.assembler.mark());
+        let mark = link.mark();
         let (cwd, agent) = (link.opening.cwd.clone(), link.opening.agent.clone());
         let speaker = Speaker { process, cwd: &cwd, agent: &agent };
         let usage = link.usage.clone();
@@ -70,9 +74,17 @@ impl Driver {
         }
     }
 
-    async fn frame(&mut self, start: u64, end: u64, line: &[u8]) {
+    /// Takes in what has come, in one commit, up to where something has to be done before more is read.
+    async fn frames(&mut self, first: Frame) {
         let Some(link) = self.link.as_mut() else { return };
-        let happenings = link.assembler.feed(start, end, line);
+        let (mut happenings, mut next) = (vec![], Some(first));
+        for count in 1.. {
+            let Some(frame) = next.take() else { break };
+            let told = link.assembler.feed(frame.offset_start, frame.offset_end, &frame.bytes);
+            let goes_on = count < TOGETHER && link.deadline.is_none() && !told.iter().any(pauses);
+            happenings.extend(told);
+            next = if goes_on { link.reader.ready() } else { None };
+        }
         let running = matches!(link.assembler.phase(), Phase::Turn(_));
         link.stalls_at = running.then(|| Instant::now() + self.shared.config.stall_after);
         self.take(happenings).await;
@@ -121,25 +133,28 @@ impl Driver {
     }
 
     async fn commit(&mut self, happenings: Vec<Happening>) {
-        let Some(link) = self.link.as_mut() else { return };
-        if happenings.is_empty() {
+        let Some(process) = self.link.as_ref().filter(|_| !happenings.is_empty()).map(|link| link.process) else {
             return;
-        }
-        let process = link.process;
+        };
+        let asked = self.asked(process, &happenings).await;
+        let Some(link) = self.link.as_mut() else { return };
         link.say(&happenings);
+        asked.iter().for_each(|wanted| link.owed.add(wanted.at));
         let (cwd, agent) = (link.opening.cwd.clone(), link.opening.agent.clone());
         let speaker = Speaker { process, cwd: &cwd, agent: &agent };
         let usage = link.usage.clone();
-        // While the session opens, the next daemon has to hear the agent from the beginning.
-        let opening = link.deadline.is_some();
-        let mark = (!opening).then(|| mark_of(process, link.assembler.mark()));
         let finished = finished_items(&happenings);
         let answered = happenings.iter().find_map(|happening| match happening {
             Happening::TurnAnswered { turn, .. } => Some(*turn),
             _ => None,
         });
+        if answered.is_some() {
+            link.owed.forget();
+        }
+        // While the session opens, the next daemon has to hear the agent from the beginning.
+        let opening = link.deadline.is_some();
+        let mark = (!opening).then(|| link.mark());
         let live = live_texts(process, &happenings, &finished);
-        let asked = requests(&happenings);
         let reports = self.shared.reports(speaker, happenings, &usage).await;
         let durable = !reports.is_empty();
         let commands = match answered {
@@ -153,10 +168,10 @@ impl Driver {
         for text in live {
             self.shared.core.hub.live(text);
         }
+        self.turn_away(process, asked).await;
         if !durable {
             return;
         }
-        self.turn_away(process, asked).await;
         for item in finished {
             self.shared.core.hub.finished(process.task, item);
         }
@@ -164,29 +179,6 @@ impl Driver {
             link.acknowledge(mark.safe);
             if answered.is_some() {
                 link.send(Parcel::Activity(Activity::Idle));
-            }
-        }
-    }
-
-    /// Answers requests that the task did not take: an agent that waits for an answer must get one.
-    async fn turn_away(&mut self, process: Process, asked: Vec<Wanted>) {
-        if asked.is_empty() {
-            return;
-        }
-        let Ok(state) = self.shared.core.task(process.task).await else { return };
-        let Some(task) = state.task() else { return };
-        let active = task.execution_of(process.session).and_then(|execution| execution.active.as_ref());
-        let waits = |id| active.is_some_and(|active| active.questions.iter().any(|known| known.id == id));
-        let Some(link) = self.link_to(process) else { return };
-        for asked in asked {
-            match asked {
-                Wanted::Approval(request) if !task.approvals.knows(approval_id(process, &request)) => {
-                    link.frame(outgoing::answer_permission(&request, PermissionAnswer::Cancelled));
-                }
-                Wanted::Answer(request) if !waits(question_id(process, &request)) => {
-                    link.frame(outgoing::answer_question(&request, &FormAnswer::Cancel));
-                }
-                Wanted::Approval(_) | Wanted::Answer(_) => {}
             }
         }
     }
@@ -216,16 +208,12 @@ impl Link {
     fn say(&mut self, happenings: &[Happening]) {
         for happening in happenings {
             match happening {
-                Happening::Reply(frame) => self.frame(frame.clone()),
+                Happening::Reply { at, frame } => self.reply(*at, frame.clone()),
                 Happening::UsageChanged(usage) => merge(&mut self.usage, usage),
-                Happening::QuestionAsked(asked) if asked.turn.is_none() => {
-                    self.frame(outgoing::answer_question(&asked.request, &FormAnswer::Cancel));
-                }
-                // Nobody asked for anything, so nobody can be asked.
-                Happening::PermissionRequested(request) if request.turn.is_none() => {
-                    self.frame(outgoing::answer_permission(&request.request, PermissionAnswer::Cancelled));
-                }
                 _ => {}
+            }
+            if let Some(wanted) = happening.without_turn() {
+                self.reply(wanted.at, nothing_chosen(self.process, &wanted));
             }
         }
     }
@@ -247,7 +235,14 @@ impl Shared {
                     reports.push(Report::Recorded(Box::new(item)));
                 }
                 Happening::PermissionRequested(request) if request.turn.is_some() => {
-                    reports.push(self.asked(speaker.process, speaker.cwd, request).await);
+                    let item = match reports.pop_if(|_| request.is_news) {
+                        Some(Report::Recorded(item)) => Some(item),
+                        other => {
+                            reports.extend(other);
+                            None
+                        }
+                    };
+                    reports.push(self.request(speaker.process, speaker.cwd, request, item).await);
                 }
                 Happening::SettingsChanged(settings) => {
                     let model = settings.model.map(|model| SettingChange::Model { model });
@@ -269,14 +264,21 @@ impl Shared {
         state.is_ok_and(|state| state.task().is_some_and(|task| task.budget.caps.any()))
     }
 
-    async fn asked(&self, process: Process, cwd: &str, request: PermissionRequest) -> Report {
+    async fn request(
+        &self,
+        process: Process,
+        cwd: &str,
+        request: PermissionRequest,
+        item: Option<Box<Item>>,
+    ) -> Report {
         let mut input = request.input;
         if let Some(input) = &mut input {
             offload::input(self.core.store.as_ref(), input).await;
         }
         Report::Asked(Box::new(Asked {
-            approval: approval_id(process, &request.request),
+            approval: approval_id(process, request.at),
             request: request.request.as_json().to_owned(),
+            item,
             ask: Ask { call: request.call, title: request.title, tool: request.tool, input, cwd: cwd.to_owned() },
             options: request.options,
             expires_secs: self.config.approval_expires.as_secs(),
@@ -291,16 +293,14 @@ impl Shared {
             Happening::Commands(commands) => Some(Report::Changed(SettingChange::Commands { commands })),
             Happening::ModeChanged(mode) => Some(Report::Changed(SettingChange::Mode { mode })),
             Happening::QuestionAsked(asked) if asked.turn.is_some() => Some(Report::Questioned(Box::new(Question {
-                id: question_id(process, &asked.request),
+                id: question_id(process, asked.at),
                 request: asked.request.as_json().to_owned(),
                 message: asked.message,
                 schema: asked.schema,
                 settled: false,
             }))),
             Happening::TitleChanged(title) => title.map(|title| Report::Titled { title }),
-            Happening::PermissionWithdrawn(request) => {
-                Some(Report::Withdrew { approval: approval_id(process, &request) })
-            }
+            Happening::PermissionWithdrawn(request) => Some(Report::Withdrew { request: request.as_json().to_owned() }),
             Happening::TurnAnswered { turn, outcome } => {
                 let mut used = usage.clone();
                 let answer = match outcome {
@@ -319,7 +319,8 @@ impl Shared {
                 None
             }
             Happening::Live(_)
-            | Happening::Reply(_)
+            | Happening::Reply { .. }
+            | Happening::AskedBefore(_)
             | Happening::Passed(_)
             | Happening::UsageChanged(_)
             | Happening::Done(_)
@@ -355,30 +356,19 @@ impl Shared {
     }
 }
 
-/// A request that an agent waits for an answer to.
-enum Wanted {
-    Approval(AgentRequestId),
-    Answer(AgentRequestId),
-}
-
-/// The requests that were made in a turn.
-fn requests(happenings: &[Happening]) -> Vec<Wanted> {
-    let request = |happening: &Happening| match happening {
-        Happening::PermissionRequested(asked) if asked.turn.is_some() => Some(Wanted::Approval(asked.request.clone())),
-        Happening::QuestionAsked(asked) if asked.turn.is_some() => Some(Wanted::Answer(asked.request.clone())),
-        _ => None,
-    };
-    happenings.iter().filter_map(request).collect()
-}
-
-/// The same request has the same approval, however often the spool is read.
-fn approval_id(process: Process, request: &AgentRequestId) -> ApprovalId {
-    ApprovalId::derive(process.session.uuid(), &format!("approval:{}:{}", process.epoch, request.as_json()))
-}
-
-/// A request of the agent is one thing or the other, so both have the same id.
-fn question_id(process: Process, request: &AgentRequestId) -> QuestionId {
-    QuestionId::from_uuid(approval_id(process, request).uuid())
+/// Whether something has to be done about it before the next line is read, or before the turn is over.
+fn pauses(happening: &Happening) -> bool {
+    matches!(
+        happening,
+        Happening::Initialized(_)
+            | Happening::InitializeFailed(_)
+            | Happening::Opened { .. }
+            | Happening::OpenFailed { .. }
+            | Happening::Done(_)
+            | Happening::RequestFailed { .. }
+            | Happening::TurnAnswered { .. }
+            | Happening::Ended(_)
+    )
 }
 
 fn merge(known: &mut Usage, news: &Usage) {

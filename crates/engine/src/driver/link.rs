@@ -7,18 +7,20 @@ use throughline_acp::assembler::Assembler;
 use throughline_acp::happening::Initialized;
 use throughline_acp::outgoing::OutgoingFrame;
 use throughline_keeper::Activity;
-use throughline_keeper::client::{Reader, WriteError, Writer};
+use throughline_keeper::client::{Happening as Kept, ReadError, Reader, WriteError, Writer};
 use throughline_model::effect::Process;
 use throughline_model::execution::Role;
 use throughline_model::ids::TurnId;
 use throughline_model::runtime_session::Failure;
 use throughline_model::task::Report;
 use throughline_model::turn::Usage;
+use throughline_store::port::Mark;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::Shared;
 use super::open::Settling;
+use super::requests::Owed;
+use super::{Shared, mark_of};
 use crate::config::ProjectSettings;
 use crate::core::Request;
 
@@ -40,6 +42,8 @@ pub(super) struct Link {
     pub(super) opening: Opening,
     /// What the agent last said of its context and cost.
     pub(super) usage: Usage,
+    /// Answers that are on their way.
+    pub(super) owed: Owed,
     acknowledged: u64,
 }
 
@@ -72,6 +76,8 @@ pub(super) struct Opening {
 pub(super) enum Parcel {
     /// A frame for the agent, the effect that it performs, and the turn whose prompt it is.
     Frame { frame: OutgoingFrame, key: Option<String>, turn: Option<TurnId> },
+    /// The answer to a request that begins there and that no person is asked about.
+    Reply { at: u64, frame: OutgoingFrame },
     /// Everything before this offset is in the record.
     Ack(u64),
     /// Whether a turn runs.
@@ -87,7 +93,8 @@ impl Link {
         assembler: Assembler,
     ) -> Self {
         let (outgoing, parcels) = mpsc::unbounded_channel();
-        shared.run.tasks.spawn(post(Arc::clone(shared), process, writer.clone(), parcels));
+        let owed = Owed::default();
+        shared.run.tasks.spawn(post(Arc::clone(shared), process, writer.clone(), parcels, owed.clone()));
         let acknowledged = assembler.safe_mark();
         Self {
             process,
@@ -99,6 +106,7 @@ impl Link {
             stalls_at: None,
             opening: Opening::default(),
             usage: Usage::default(),
+            owed,
             acknowledged,
         }
     }
@@ -112,6 +120,24 @@ impl Link {
         self.send(Parcel::Frame { frame, key: None, turn: None });
     }
 
+    /// Answers what no person is asked about.
+    pub(super) fn reply(&self, at: u64, frame: OutgoingFrame) {
+        self.owed.add(at);
+        self.send(Parcel::Reply { at, frame });
+    }
+
+    /// The next that comes of the agent, once it has taken enough of its answers. Safe to cancel.
+    pub(super) async fn heard(&mut self) -> Option<Result<Kept, ReadError>> {
+        self.owed.room().await;
+        self.reader.next().await
+    }
+
+    /// How far the agent's output is dealt with.
+    pub(super) fn mark(&self) -> Mark {
+        let mark = mark_of(self.process, self.assembler.mark());
+        Mark { safe: self.owed.hold(mark.safe), ..mark }
+    }
+
     /// What is committed may be trimmed.
     pub(super) fn acknowledge(&mut self, safe: u64) {
         if safe >= self.acknowledged + ACK_EVERY {
@@ -122,7 +148,13 @@ impl Link {
 }
 
 /// Writes parcels, one after the other, and settles what they perform.
-async fn post(shared: Arc<Shared>, process: Process, writer: Writer, mut parcels: mpsc::UnboundedReceiver<Parcel>) {
+async fn post(
+    shared: Arc<Shared>,
+    process: Process,
+    writer: Writer,
+    mut parcels: mpsc::UnboundedReceiver<Parcel>,
+    owed: Owed,
+) {
     loop {
         let parcel = tokio::select! {
             parcel = parcels.recv() => parcel,
@@ -136,6 +168,16 @@ async fn post(shared: Arc<Shared>, process: Process, writer: Writer, mut parcels
                     () = shared.run.stop.cancelled() => return,
                 };
                 posted(&shared, process, written.map(drop), key, turn).await;
+            }
+            Some(Parcel::Reply { at, frame }) => {
+                let written = tokio::select! {
+                    written = writer.write(&frame.id, frame.bytes) => written,
+                    () = shared.run.stop.cancelled() => return,
+                };
+                match written {
+                    Ok(_) | Err(WriteError::NotSent(_)) => owed.settle(at),
+                    Err(WriteError::Lost | WriteError::Displaced { .. }) => owed.lose(),
+                }
             }
             // Neither is worth more than a try: a keeper that does not hear it is about to be heard of.
             Some(Parcel::Ack(offset)) => drop(writer.ack(offset).await),

@@ -10,6 +10,7 @@
 //! - `open`: from a process that runs to a session that is live;
 //! - `hear`: what the agent says becomes reports to the task;
 //! - `park`: what has nothing to do goes, and comes back with the next message;
+//! - `requests`: what an agent's request is known by, and who answers it;
 //! - `speak`: prompts, cancels and answers become frames.
 
 pub(crate) mod brief;
@@ -20,6 +21,7 @@ mod link;
 mod open;
 mod park;
 mod read_only;
+mod requests;
 mod speak;
 mod start;
 
@@ -29,6 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use throughline_acp::outgoing::{self, PermissionAnswer};
 use throughline_model::command::Command;
 use throughline_model::effect::{Effect, Process};
 use throughline_model::ids::{ExecutionId, RuntimeSessionId};
@@ -330,7 +333,7 @@ impl Driver {
             biased;
             () = stop.cancelled() => Next::Stop,
             order = self.mailbox.recv() => order.map_or(Next::Stop, Next::Perform),
-            heard = link.reader.next() => Next::Heard(heard),
+            heard = link.heard() => Next::Heard(heard),
             () = tokio::time::sleep_until(due), if alarm.is_some() => late,
         }
     }
@@ -353,11 +356,14 @@ impl Driver {
             Effect::ParkRuntime { process, at } => self.park(key, process, at).await,
             Effect::PromptAgent { process, turn } => self.prompt(key, process, turn).await,
             Effect::CancelTurn { process, turn } => self.cancel(key, process, turn).await,
-            Effect::AnswerApproval { process, request, option, .. } => {
-                self.answer(key, process, &request, option).await
+            Effect::AnswerApproval { process, approval, request, option } => {
+                let answer = option.map_or(PermissionAnswer::Cancelled, PermissionAnswer::Selected);
+                self.answer(key, process, &request, |request| outgoing::answer_permission(approval, request, answer))
+                    .await;
             }
-            Effect::AnswerQuestion { process, request, answer, .. } => {
-                self.answer_question(key, process, &request, &answer).await
+            Effect::AnswerQuestion { process, question, request, answer } => {
+                self.answer(key, process, &request, |request| outgoing::answer_question(question, request, &answer))
+                    .await;
             }
             Effect::SetModel { process, model, at } => self.set_model(key, process, &model, at).await,
             Effect::SetMode { process, mode, at } => self.set_mode(key, process, &mode, at).await,

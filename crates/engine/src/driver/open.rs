@@ -16,8 +16,8 @@ use throughline_model::runtime_session::{
 };
 use throughline_model::task::{NativeFate, Report};
 
+use super::Driver;
 use super::launch::AboutProject;
-use super::{Driver, mark_of};
 use crate::config::{AgentProfile, AskingProfile, McpServerSettings, ProjectSettings};
 use crate::core::Request;
 
@@ -235,7 +235,7 @@ impl Driver {
         let write_access = self.shared.held_to(process, &link.opening.agent, link.opening.role, &settings);
         let described = describe(about, offers, settings, opened, terms);
         let description = RuntimeDescription { forked_from, write_access, ..described };
-        let mark = mark_of(process, link.assembler.mark());
+        let mark = link.mark();
         link.deadline = None;
         let parking = self.shared.parking(&link.opening.agent, process);
         let mut reports = vec![Report::Opened { native, description: Box::new(description), parking }];

@@ -2,13 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use throughline_acp::outgoing::{self, ConfigValue, OutgoingFrame, PermissionAnswer, PromptBlock, ResourceContents};
+use throughline_acp::outgoing::{self, ConfigValue, OutgoingFrame, PromptBlock, ResourceContents};
 use throughline_acp::request_id::AgentRequestId;
 use throughline_keeper::Activity;
 use throughline_model::content::{BlobRef, ContentBlock, Text};
 use throughline_model::effect::Process;
 use throughline_model::ids::TurnId;
-use throughline_model::question::FormAnswer;
 use throughline_model::runtime_session::{Capabilities, RuntimeDescription, RuntimeSession};
 use throughline_model::time::Timestamp;
 use throughline_model::turn::TurnStage;
@@ -125,23 +124,17 @@ impl Driver {
         }
     }
 
-    pub(super) async fn answer(&mut self, key: String, process: Process, request: &str, option: Option<String>) {
-        let answer = option.map_or(PermissionAnswer::Cancelled, PermissionAnswer::Selected);
+    /// Answers a request of the agent.
+    pub(super) async fn answer(
+        &mut self,
+        key: String,
+        process: Process,
+        request: &str,
+        frame: impl FnOnce(&AgentRequestId) -> OutgoingFrame,
+    ) {
         match (self.link_to(process), AgentRequestId::parse(request)) {
             (Some(link), Some(request)) => {
-                let frame = outgoing::answer_permission(&request, answer);
-                link.send(Parcel::Frame { frame, key: Some(key), turn: None });
-            }
-            // Nobody waits for it any more.
-            _ => self.shared.settle(vec![key]).await,
-        }
-    }
-
-    pub(super) async fn answer_question(&mut self, key: String, process: Process, request: &str, answer: &FormAnswer) {
-        match (self.link_to(process), AgentRequestId::parse(request)) {
-            (Some(link), Some(request)) => {
-                let frame = outgoing::answer_question(&request, answer);
-                link.send(Parcel::Frame { frame, key: Some(key), turn: None });
+                link.send(Parcel::Frame { frame: frame(&request), key: Some(key), turn: None });
             }
             // Nobody waits for it any more.
             _ => self.shared.settle(vec![key]).await,

@@ -252,6 +252,11 @@ impl Reader {
         }
     }
 
+    /// A frame that has come in already. Who has taken one can have these along without waiting.
+    pub fn ready(&mut self) -> Option<Frame> {
+        self.lines.pop()
+    }
+
     async fn ask(&mut self) -> Result<Arrived, LinkEnd> {
         let from = self.lines.position();
         let asked = match &mut self.asked {

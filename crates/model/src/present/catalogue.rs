@@ -297,6 +297,10 @@ catalogue! {
         }
         budget_set() { en: "the budget was set, and counts from now on", zh: "预算已设定，从现在起计算" }
         budget_reached() { en: "the budget is used up: nothing starts until you say so", zh: "预算已用完：等你发话再继续" }
+        asks_too_much() {
+            en: "asks for more than one turn may ask for: the rest is answered with nothing chosen",
+            zh: "请求超出一轮的上限：其余请求一律答复“未选择”"
+        }
         settled_expired() { en: "expired", zh: "已过期" }
         settled_void() { en: "void", zh: "已作废" }
         held_behind(behind) { en: "waits for {behind}", zh: "等待 {behind}" }

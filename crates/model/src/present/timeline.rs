@@ -155,6 +155,7 @@ fn single(locale: Locale, event: &TaskEvent) -> Option<Entry> {
             below: approval.ask.input.iter().map(Text::head).chain([approval.ask.cwd.as_str()]).map(said).collect(),
             ..entry(Kind::Approval, locale.needs_approval(line(&approval.ask.title)))
         },
+        TaskEvent::ApprovalsRefused { .. } => entry(Kind::Approval, locale.asks_too_much()),
         TaskEvent::BudgetSet { .. } => entry(Kind::Task, locale.budget_set()),
         TaskEvent::BudgetReached { .. } => entry(Kind::Task, locale.budget_reached()),
         TaskEvent::QuestionAsked { question, .. } => Entry {

@@ -95,6 +95,12 @@ impl Question {
     /// More of a question, or of its form, is not taken: nobody reads it.
     pub const MAX_BYTES: usize = 16 * 1024;
 
+    /// Whether it waits under this id of the agent's.
+    #[must_use]
+    pub fn waits_as(&self, request: &str) -> bool {
+        !self.settled && self.request == request
+    }
+
     /// What an answer comes to: the form, filled in, as JSON text.
     ///
     /// # Errors

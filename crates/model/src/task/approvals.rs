@@ -22,32 +22,46 @@ pub(super) const MAX_ASKED: u32 = 1_000;
 const TITLE_CHARS: usize = 200;
 
 impl Draft {
-    pub(super) fn asked(&mut self, session: RuntimeSessionId, asked: Asked) {
-        let Asked { approval: id, request, ask, options, expires_secs, ruling } = asked;
-        // The spool may be read again after a crash: the same request is asked once.
-        if self.task.approvals.knows(id) {
+    pub(super) fn asked(&mut self, session: RuntimeSessionId, epoch: u64, mut asked: Asked) {
+        // The spool may be read again after a crash, and an agent may say it again while it waits: the same request is asked
+        // once. Under an id that was answered it is another one.
+        let desk = &self.task.approvals;
+        let known = desk.knows(asked.approval) || desk.waiting(session, epoch, &asked.request).is_some();
+        if !known && self.asks_too_much(session) {
             return;
         }
-        let Some(execution) = self.task.execution_of(session) else { return };
-        let (Some(active), Some(known)) = (&execution.active, &execution.session) else { return };
-        // Nobody decides for a turn that is to stop.
-        if active.stopping.is_some() {
-            return;
+        if let Some(item) = asked.item.take() {
+            self.recorded(session, *item);
         }
-        let (turn, so_far) = (active.id, active.asked.clone());
+        if !known {
+            self.ask(session, epoch, asked);
+        }
+    }
+
+    /// Whoever reads the agent's output answers what was not taken; the record says it once, and nothing else of it.
+    fn asks_too_much(&mut self, session: RuntimeSessionId) -> bool {
+        let active = self.task.execution_of(session).and_then(|execution| execution.active.as_ref());
+        let Some(active) = active.filter(|active| active.stopping.is_none()) else { return false };
+        let (turn, refusing) = (active.id, active.asked.refusing);
         let waiting = self.task.approvals.pending.iter().filter(|known| known.approval.turn == turn).count();
-        if waiting >= MAX_PENDING || so_far.count >= MAX_ASKED {
-            // Whoever reads the agent's output answers what was not taken; the record says it once.
-            if !so_far.refusing {
-                self.emit(TaskEvent::ApprovalsRefused { turn });
-            }
-            return;
+        let too_much = waiting >= MAX_PENDING || active.asked.count >= MAX_ASKED;
+        if too_much && !refusing {
+            self.emit(TaskEvent::ApprovalsRefused { turn });
         }
+        too_much
+    }
+
+    fn ask(&mut self, session: RuntimeSessionId, epoch: u64, asked: Asked) {
+        let Asked { approval: id, request, ask, options, expires_secs, ruling, .. } = asked;
+        let Some(execution) = self.task.execution_of(session) else { return };
+        // Nobody decides for a turn that is to stop.
+        let Some(active) = execution.active.as_ref().filter(|active| active.stopping.is_none()) else { return };
+        let turn = active.id;
         let mut approval = Approval {
             id,
             execution: execution.id,
             session,
-            epoch: known.epoch,
+            epoch,
             turn,
             request,
             ask,
@@ -117,8 +131,8 @@ impl Draft {
         }
     }
 
-    pub(super) fn withdrew(&mut self, id: ApprovalId) {
-        if self.task.approvals.pending(id).is_some() {
+    pub(super) fn withdrew(&mut self, session: RuntimeSessionId, epoch: u64, request: &str) {
+        if let Some(id) = self.task.approvals.waiting(session, epoch, request).map(|known| known.approval.id) {
             let cause = "the agent took it back".to_owned();
             self.settle(id, Settlement::Void { cause, kind: VoidKind::Withdrawn });
         }

@@ -417,8 +417,8 @@ pub enum Report {
     Questioned(Box<Question>),
     /// The agent no longer asks.
     Withdrew {
-        /// Which approval.
-        approval: ApprovalId,
+        /// The agent's own id of the request, as JSON text.
+        request: String,
     },
     /// The agent answered the prompt.
     TurnAnswered {

@@ -109,11 +109,11 @@ impl Draft {
             Report::PlanRevised { entries } => self.plan_revised(entries),
             Report::Titled { title } => self.titled(title),
             Report::Used(usage) => self.used(session, &usage),
-            Report::Asked(asked) => self.asked(session, *asked),
+            Report::Asked(asked) => self.asked(session, epoch, *asked),
             Report::Questioned(question) => self.questioned(session, *question),
-            Report::Withdrew { approval } => {
-                self.withdrew(approval);
-                self.withdrew_question(approval);
+            Report::Withdrew { request } => {
+                self.withdrew(session, epoch, &request);
+                self.withdrew_question(session, &request);
             }
             Report::TurnAnswered { turn, answer, usage } => self.answered(turn, answer, usage),
             Report::PromptFailed { turn, failure } => self.prompt_failed(turn, failure),

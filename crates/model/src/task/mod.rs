@@ -97,6 +97,14 @@ impl ApprovalDesk {
         self.pending(id).is_some() || self.settled.contains(&id)
     }
 
+    /// The request that waits in this process under the agent's own id of it. Ids are used again once they were answered,
+    /// so of those that wait one at most has it.
+    #[must_use]
+    pub fn waiting(&self, session: RuntimeSessionId, epoch: u64, request: &str) -> Option<&PendingApproval> {
+        let same = |known: &Approval| known.session == session && known.epoch == epoch && known.request == request;
+        self.pending.iter().find(|known| same(&known.approval))
+    }
+
     /// A pending request.
     #[must_use]
     pub fn pending(&self, id: ApprovalId) -> Option<&PendingApproval> {

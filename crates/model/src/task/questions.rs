@@ -7,7 +7,7 @@ use super::decide::Draft;
 use crate::approval::VoidKind;
 use crate::content::plain_text;
 use crate::execution::Execution;
-use crate::ids::{ExecutionId, Id as _, InputId, PersonId, QuestionId, RuntimeSessionId, TurnId};
+use crate::ids::{ExecutionId, InputId, PersonId, QuestionId, RuntimeSessionId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::question::{Answer, Question, QuestionSettlement};
 use crate::rejection::Rejection;
@@ -20,8 +20,10 @@ impl Draft {
         let Some(active) = self.task.execution_of(session).and_then(|execution| execution.active.as_ref()) else {
             return;
         };
-        // The spool may be read again after a crash. Nobody answers for a turn that is to stop.
-        let known = active.questions.iter().any(|known| known.id == question.id);
+        // The spool may be read again after a crash, and an agent may say it again while it waits. Nobody answers for a turn
+        // that is to stop.
+        let same = |known: &Question| known.id == question.id || known.waits_as(&question.request);
+        let known = active.questions.iter().any(same);
         if known || active.stopping.is_some() || active.questions.len() >= MAX_QUESTIONS {
             return;
         }
@@ -80,16 +82,16 @@ impl Draft {
     }
 
     /// The agent took one of its requests back.
-    pub(super) fn withdrew_question(&mut self, request: impl crate::ids::Id) {
-        let id = QuestionId::from_uuid(request.uuid());
-        let turn = self.task.executions.iter().find_map(|execution| {
-            let active = execution.active.as_ref()?;
-            active.questions.iter().any(|known| known.id == id && !known.settled).then_some(active.id)
+    pub(super) fn withdrew_question(&mut self, session: RuntimeSessionId, request: &str) {
+        let active = self.task.execution_of(session).and_then(|execution| execution.active.as_ref());
+        let waiting = active.and_then(|active| {
+            let question = active.questions.iter().find(|known| known.waits_as(request))?;
+            Some((active.id, question.id))
         });
-        if let Some(turn) = turn {
+        if let Some((turn, question)) = waiting {
             let settlement =
                 QuestionSettlement::Void { cause: "the agent took it back".into(), kind: VoidKind::Withdrawn };
-            self.emit(TaskEvent::QuestionSettled { turn, question: id, settlement });
+            self.emit(TaskEvent::QuestionSettled { turn, question, settlement });
         }
     }
 

@@ -444,7 +444,9 @@ pub fn request(approval: ApprovalId, input: Option<&str>) -> Asked {
     let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
     Asked {
         approval,
-        request: "7".into(),
+        // Of requests that wait, no two have the same id.
+        request: approval.uuid().as_u64_pair().1.to_string(),
+        item: None,
         ask: Ask {
             call: "call-1".into(),
             title: "cargo test".into(),

@@ -291,6 +291,7 @@ fn asked_for(working: &Working, name: &str, input: Option<Text>) -> Report {
     Report::Asked(Box::new(Asked {
         approval,
         request: format!("\"{name}\""),
+        item: None,
         ask: Asking {
             call: name.into(),
             title: "cargo test".into(),
