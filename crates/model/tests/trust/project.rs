@@ -1,8 +1,6 @@
 //! Projects: their default agent, their notes, the keys of their tasks, and how changes of a policy are counted.
 
-mod support;
-
-use support::World;
+use crate::support::World;
 use throughline_model::approval::Source;
 use throughline_model::command::Command;
 use throughline_model::conversation::Channel;

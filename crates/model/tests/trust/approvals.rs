@@ -1,8 +1,6 @@
 //! An approval is applied at most once, to exactly what was shown; no decision means no (P5).
 
-mod support;
-
-use support::{World, asked, request};
+use crate::support::{World, asked, request};
 use throughline_model::approval::{
     Approval, ApprovalOption, Ask, Asked, Decision, OptionKind, Settlement, Verdict, VoidKind,
 };

@@ -1,8 +1,6 @@
 //! Budgets: what is used up is asked about; a turn is stopped cleanly and goes on when the person says so.
 
-mod support;
-
-use support::World;
+use crate::support::World;
 use throughline_model::budget::{Budget, Cap, Caps};
 use throughline_model::command::Command;
 use throughline_model::content::plain_text;

@@ -1,8 +1,6 @@
 //! Whether an agent asks: modes that ask for nothing are set back, and what nobody was asked about is marked.
 
-mod support;
-
-use support::World;
+use crate::support::World;
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::ids::TaskId;
@@ -53,7 +51,7 @@ fn what_nobody_was_asked_about_is_marked() {
     careful(&mut world, task, false);
     let turn = world.running_turn(task);
     let approval = world.mint.id();
-    world.report(task, support::asked(approval)).expect("it asks");
+    world.report(task, crate::support::asked(approval)).expect("it asks");
     let asked = world.task(task).approvals.pending[0].approval.ask.call.clone();
     let mut unasked = |call: &str, tool: &str, status| {
         let call = ToolCall {

@@ -1,11 +1,9 @@
 //! Rules: what they allow, and everything that they must not.
 
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::{World, request};
 use proptest::prelude::*;
-use support::{World, request};
 use throughline_model::approval::{Ask, Settlement, Source, Verdict};
 use throughline_model::command::Command;
 use throughline_model::conversation::Channel;
@@ -22,7 +20,7 @@ use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, TaskEvent};
 use throughline_model::time::Timestamp;
 
-const CORPUS: &str = include_str!("bypass.txt");
+const CORPUS: &str = include_str!("../bypass.txt");
 /// Plain commands that a person might say "always" to.
 const PLAIN: [&str; 14] = [
     "cargo test",
