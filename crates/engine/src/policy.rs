@@ -220,7 +220,156 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use throughline_channels::Channels;
+    use throughline_model::approval::{Approval, Verdict};
+    use throughline_model::conversation::Channel;
+    use throughline_model::ids::{Mint, TaskId};
+    use throughline_model::task::TaskSeed;
+    use throughline_model::time::Timestamp;
+    use throughline_store::{OpenOptions, SqliteStore};
+
     use super::*;
+    use crate::config::Config;
+    use crate::engine::Options;
+    use crate::home::Home;
+
+    /// An engine with a project and a task in it, whose agent was never started.
+    struct Place {
+        engine: Engine,
+        project: ProjectId,
+        process: Process,
+        author: Author,
+        mint: Mint,
+        root: PathBuf,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Place {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let home = Home::at(&folder.path().join("home")).unwrap();
+            let (lock, config) = (home.lock().unwrap(), Config::load(&home).unwrap());
+            let store = Arc::new(SqliteStore::open(&OpenOptions::new(home.path())).unwrap());
+            let options =
+                Options { home, lock, config, keeper_exe: "/bin/false".into(), channels: Channels::default() };
+            let engine = Engine::start(options, store).await.unwrap();
+            let by = engine.owner(1).await.unwrap();
+            let root = folder.path().canonicalize().unwrap().join("shop");
+            std::fs::create_dir(&root).unwrap();
+            let project = engine.add_project(by, &root, None, Some("demo".into())).await.unwrap().id;
+            let mut mint = Mint::new(Timestamp::from_millis(1), 7);
+            let (task, execution): (TaskId, _) = (mint.id(), mint.id());
+            let seed = TaskSeed {
+                project,
+                title: "run it".into(),
+                goal: "run it".into(),
+                root: root.display().to_string(),
+                execution,
+                agent: "demo".into(),
+                role: Role::Editor,
+            };
+            let create = TaskCommand::Create { seed, person: by, conversation: mint.id() };
+            engine.send(StreamId::Task(task), Command::Task(create)).await.unwrap();
+            let process = Process { task, execution, session: mint.id(), epoch: 1 };
+            let author = Author { by, source: Source { surface: Channel::Web, identity: None, conversation: None } };
+            Self { engine, project, process, author, mint, root, _folder: folder }
+        }
+
+        fn ask(&self, input: &serde_json::Value, cwd: &Path) -> Ask {
+            let input = Some(input.to_string().into());
+            let (call, title, tool) = ("c".into(), "Run it".into(), "execute".into());
+            Ask { call, title, tool, input, cwd: cwd.display().to_string() }
+        }
+
+        async fn verdict(&self, ask: &Ask) -> Option<Verdict> {
+            let ruling = judge(&self.engine.inner.core, self.process, ask).await;
+            ruling.map(|ruling| ruling.standing.verdict())
+        }
+
+        async fn rule(&self, words: &[&str]) -> Rule {
+            let draft = RuleDraft::of(words.iter().map(|word| (*word).to_owned()).collect(), None);
+            self.engine.add_rule(self.project, draft, self.author.clone()).await.unwrap()
+        }
+
+        fn row(&mut self, state: &str, ask: Ask) -> ApprovalRow {
+            let approval = Approval {
+                id: self.mint.id(),
+                execution: self.process.execution,
+                session: self.process.session,
+                epoch: 1,
+                turn: self.mint.id(),
+                request: "1".into(),
+                ask,
+                options: vec![],
+                expires_at: Timestamp::from_millis(2),
+                ruled: false,
+            };
+            let (id, task, asked_at) = (approval.id, self.process.task, Timestamp::from_millis(1));
+            ApprovalRow { id, task, approval, state: state.into(), asked_at, settled: None }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_rule_decides_what_runs_inside_the_project_and_nothing_else() {
+        let place = Place::new().await;
+        let test = serde_json::json!({ "command": "cargo test" });
+        let inside = place.ask(&test, &place.root);
+        assert_eq!(place.verdict(&inside).await, None, "nothing is allowed yet");
+        place.rule(&["cargo", "test"]).await;
+        assert_eq!(place.verdict(&inside).await, Some(Verdict::Approve));
+        assert_eq!(place.verdict(&place.ask(&test, Path::new("/"))).await, None);
+        assert_eq!(place.verdict(&place.ask(&test, &place.root.join("not-there/.."))).await, None);
+        let other = serde_json::json!({ "command": "cargo build" });
+        assert_eq!(place.verdict(&place.ask(&other, &place.root)).await, None);
+    }
+
+    #[tokio::test]
+    async fn what_a_role_may_do_is_all_that_is_named_and_nothing_else() {
+        let place = Place::new().await;
+        std::fs::write(place.root.join("a.txt"), "a").unwrap();
+        let read = serde_json::json!({ "file_path": "a.txt" });
+        let mut read = place.ask(&read, &place.root);
+        read.tool = "read".into();
+        let set = |allowed: &'static [Allowed]| {
+            place.engine.set_allowances(place.project, &[Role::Editor], allowed, place.author.clone())
+        };
+        set(&[Allowed::Reads]).await.unwrap();
+        assert_eq!(place.verdict(&read).await, Some(Verdict::Approve));
+        set(&[]).await.unwrap();
+        assert_eq!(place.verdict(&read).await, None);
+    }
+
+    #[tokio::test]
+    async fn the_rule_that_is_taken_back_is_the_one_that_is_named() {
+        let place = Place::new().await;
+        let (first, second) = (place.rule(&["cargo", "test"]).await, place.rule(&["make"]).await);
+        let revoke = |number| place.engine.revoke_rule(place.project, number, place.author.clone());
+        assert_eq!(revoke(second.number).await.unwrap().draft.argv, ["make"]);
+        assert_eq!(revoke(first.number).await.unwrap().draft.argv, ["cargo", "test"]);
+        assert!(revoke(first.number).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_rule_is_made_of_what_was_approved_inside_the_project_for_as_long_as_is_said() {
+        let mut place = Place::new().await;
+        let (root, test) = (place.root.clone(), serde_json::json!({ "command": "cargo test" }));
+        let inside = place.ask(&test, &root);
+        let outside = place.ask(&test, Path::new("/"));
+        let span = Some(Duration::from_secs(60));
+        for refused in [place.row("denied", inside.clone()), place.row("approved", outside)] {
+            let no = place.engine.rule_from(&refused, place.author.clone(), span).await.unwrap_err();
+            assert!(matches!(no, EngineError::Rejected(Rejection::NoRule { .. })), "{no}");
+        }
+        let approved = place.row("approved", inside);
+        let rule = place.engine.rule_from(&approved, place.author.clone(), span).await.unwrap();
+        assert_eq!((rule.draft.argv.join(" "), rule.draft.approval), ("cargo test".into(), Some(approved.id)));
+        let ends = rule.draft.expires_at.unwrap();
+        let now = place.engine.now();
+        assert!(now < ends && ends <= now.after(Duration::from_secs(60)));
+    }
 
     #[test]
     fn a_path_is_where_its_links_lead() {

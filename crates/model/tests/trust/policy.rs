@@ -275,6 +275,15 @@ fn a_rule_may_be_for_one_role_and_for_a_time() {
 }
 
 #[test]
+fn a_rule_says_the_same_whatever_it_was_made_from() {
+    let from = |number: u128| RuleDraft::of(words("make"), Some(ApprovalId::from_uuid(uuid::Uuid::from_u128(number))));
+    let bare = RuleDraft::of(words("make"), None);
+    assert!(bare.same(&from(1)) && from(1).same(&bare) && from(1).same(&from(2)));
+    assert!(!from(1).same(&RuleDraft { role: Some(Role::Editor), ..from(1) }));
+    assert!(!from(1).same(&RuleDraft::of(words("ls"), from(1).approval)));
+}
+
+#[test]
 fn rules_are_numbered_made_once_bounded_and_taken_back() {
     let mut world = with_rules(&["ls", "make"]);
     let again = RuleDraft::of(words("ls"), None);
