@@ -1,18 +1,15 @@
 //! Following one turn as it happens, for `say` and `retry`, until it ends or needs someone.
 //!
-//! Live text comes the moment it is written, durable entries when they are committed; a short wait puts
-//! what was said after a tool call behind it again. *Invariant:* Ctrl-C only ends the watching; nothing
-//! here stops work. *Invariant:* an approval is answered with the digest of what was shown.
+//! *Invariant:* Ctrl-C only ends the watching; nothing here stops work. *Invariant:* an approval is answered
+//! with the digest of what was shown.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use throughline_api::approval::{Approval, ApprovalState, DecideApproval};
-use throughline_api::event::{Frame, LiveText};
+use throughline_api::event::Frame;
 use throughline_api::task::{Execution, Task, TaskRef, TurnEnd, TurnOutcome};
 use throughline_api::timeline::{EntryBody, TimelineEntry};
 use throughline_model::present::Locale;
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::approval_view;
@@ -25,11 +22,6 @@ use crate::terminal::{self, Answer};
 use crate::timeline_view;
 use crate::turn_view::TurnView;
 use crate::watch::{Watch, tagged};
-
-/// How long live text waits for entries that belong before it: less than a person sees.
-const LIVE_WAIT: Duration = Duration::from_millis(40);
-/// The same where nobody watches letters appear.
-const PIPED_LIVE_WAIT: Duration = Duration::from_millis(250);
 
 const QUESTION: &str = "[y]es, [n]o, or [s]kip (decide later)? ";
 
@@ -105,9 +97,6 @@ struct Following<'a> {
     watch: Watch<'a>,
     view: TurnView,
     aim: Aim,
-    /// Live text that waits for entries that belong before it, and until when.
-    live: Vec<LiveText>,
-    live_due: Option<Instant>,
     /// Requests that were shown and not answered, oldest first.
     asking: VecDeque<Approval>,
     /// How the last one was settled.
@@ -121,37 +110,17 @@ impl<'a> Following<'a> {
             view.begin(turn);
         }
         let watch = Watch::new(context, &aim.task, Some(aim.after.clone()));
-        Self { context, watch, view, aim, live: Vec::new(), live_due: None, asking: VecDeque::new(), decided: None }
+        Self { context, watch, view, aim, asking: VecDeque::new(), decided: None }
     }
 
     /// Waits for the next frame and shows it. Nothing is lost if the wait is given up.
     async fn step(&mut self) -> Outcome<Next> {
-        let due = self.live_due;
-        let patience = async {
-            match due {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        let frame = tokio::select! {
-            frame = self.watch.next() => frame?,
-            () = patience => {
-                self.show_live()?;
-                return Ok(Next::GoOn);
-            }
-        };
-        self.take(frame)
-    }
-
-    fn take(&mut self, frame: Frame) -> Outcome<Next> {
         let output = self.context.output;
-        match frame {
+        match self.watch.next().await? {
             Frame::Ready(_) => Ok(Next::GoOn),
             Frame::Live(live) => {
                 output.json(&tagged("live", &live)?)?;
-                let wait = if output.asks() { LIVE_WAIT } else { PIPED_LIVE_WAIT };
-                self.live_due.get_or_insert_with(|| Instant::now() + wait);
-                self.live.push(live);
+                output.piece(&self.view.live(&live))?;
                 Ok(Next::GoOn)
             }
             Frame::Entry(entry) => {
@@ -159,15 +128,6 @@ impl<'a> Following<'a> {
                 self.entry(&entry)
             }
         }
-    }
-
-    fn show_live(&mut self) -> Outcome {
-        self.live_due = None;
-        for live in std::mem::take(&mut self.live) {
-            let text = self.view.live(&live);
-            self.context.output.piece(&text)?;
-        }
-        Ok(())
     }
 
     fn entry(&mut self, entry: &TimelineEntry) -> Outcome<Next> {
@@ -189,7 +149,6 @@ impl<'a> Following<'a> {
             EntryBody::Approval { approval }
                 if Some(approval.turn) == self.aim.turn && approval.state != ApprovalState::Ruled =>
             {
-                self.show_live()?;
                 let text = self.view.end_line() + &approval_view::request(output, approval);
                 output.piece(&text)?;
                 self.asking.push_back((**approval).clone());
@@ -200,14 +159,11 @@ impl<'a> Following<'a> {
                 return Ok(Next::Stop);
             }
             EntryBody::QuestionAsked { turn, question } if Some(*turn) == self.aim.turn => {
-                self.show_live()?;
                 let key = safe_line(&self.aim.task.key);
                 let how = format!("answer: tl answer {key} TEXT\n");
                 output.piece(&(self.view.end_line() + &timeline_view::asked(output, question) + &how))?;
                 return Ok(Next::Stop);
             }
-            // Of a long message the record has only the head here; what came live is all of it.
-            EntryBody::Message(message) if message.text.blob.is_some() => self.show_live()?,
             EntryBody::ApprovalSettled { approval, .. } => {
                 self.asking.retain(|asked| asked.id != *approval);
                 self.decided = Some(entry.body.clone());
@@ -258,7 +214,9 @@ impl<'a> Following<'a> {
                         continue;
                     }
                     Answer::Other(_) | Answer::End => {
-                        self.context.output.piece(&approval_view::how_to_answer(approval))?;
+                        let output = self.context.output;
+                        output.piece(&approval_view::how_to_answer(approval))?;
+                        output.line(&output.paint(Style::Faint, "watching on: Ctrl-C only ends the watching"))?;
                         return Ok(None);
                     }
                 },
@@ -308,7 +266,6 @@ impl<'a> Following<'a> {
     }
 
     fn detach(&mut self) -> Outcome {
-        self.show_live()?;
         let key = safe_line(&self.aim.task.key).into_owned();
         let text = format!("{}the work goes on: tl show {key} --follow", self.view.end_line());
         let output = self.context.output;

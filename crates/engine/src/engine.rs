@@ -27,7 +27,7 @@ use crate::effects::Performer;
 use crate::error::EngineError;
 use crate::gateway::Gateway;
 use crate::home::{Home, HomeLock};
-use crate::hub::{Hub, LiveItem};
+use crate::hub::{Hub, SoFar};
 
 /// How long drivers may take to let go.
 const DETACH_PATIENCE: Duration = Duration::from_secs(3);
@@ -230,7 +230,7 @@ impl Engine {
 
     /// What is unfinished in a task, for someone who begins to watch in the middle.
     #[must_use]
-    pub fn live(&self, task: TaskId) -> Vec<LiveItem> {
+    pub fn live(&self, task: TaskId) -> SoFar {
         self.inner.core.hub.so_far(task)
     }
 

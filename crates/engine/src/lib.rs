@@ -50,7 +50,7 @@ pub use correct::Meant;
 pub use engine::{Engine, Options, Shutdown};
 pub use error::EngineError;
 pub use home::{Home, HomeError, HomeLock};
-pub use hub::{Hub, LiveItem, LiveKind, LiveText, Published};
+pub use hub::{Hub, LiveKind, LiveText, Published, SoFar};
 pub use import::{Imported, NativeSession};
 pub use notices::{ChatNotices, Notices};
 pub use pairing::Pairing;

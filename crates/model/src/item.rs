@@ -27,6 +27,15 @@ impl Item {
     pub fn revisable(&self) -> bool {
         matches!(self.body, ItemBody::ToolCall(_))
     }
+
+    /// Whether this is the last that is said of it.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        match &self.body {
+            ItemBody::ToolCall(call) => call.status.ended(),
+            ItemBody::Message { .. } | ItemBody::Thought { .. } | ItemBody::Note(_) => true,
+        }
+    }
 }
 
 /// What an item is.

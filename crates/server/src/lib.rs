@@ -18,6 +18,7 @@ mod metrics;
 mod page;
 mod problem;
 mod push;
+mod reader;
 mod request;
 mod ring;
 mod routes;

@@ -1,7 +1,8 @@
 //! One client of the event stream: catch up from the store, then follow the ring.
 //!
 //! Invariants (P3, P11): every durable event after the cursor once, in order, whatever the client's speed; at most one
-//! page or one handful of frames is held for it. Per event and client there is one comparison and one shared buffer.
+//! page or one handful of frames is held for it. Per event and client there is one comparison and one shared buffer. What
+//! of the ring is whose turn says [`crate::reader`].
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,12 +21,11 @@ use tokio::time::{Interval, MissedTickBehavior};
 use crate::app::Shared;
 use crate::login::LoginId;
 use crate::metrics::{Gauged, SSE_CLIENTS, SSE_LAGGED};
-use crate::ring::{Behind, Frame, Sort};
+use crate::reader::{Joining, Live, Reader};
+use crate::ring::Behind;
 
 /// How many events are read from the store at once for one client.
 const PAGE: usize = 128;
-/// How many frames are taken from the ring at once.
-const HANDFUL: usize = 64;
 /// How often a line is sent when there is nothing to say, so that both ends notice a dead connection.
 const BEAT: Duration = Duration::from_secs(15);
 /// How many clients may read from the store at once; more would only make each other wait.
@@ -43,27 +43,14 @@ pub(crate) struct Wish {
     pub(crate) login: Option<LoginId>,
 }
 
-/// Whether live text is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Live {
-    With,
-    Without,
-}
-
 /// See the file's header.
 pub(crate) struct Client {
     app: Shared,
-    wish: Wish,
+    reader: Reader,
+    login: Option<LoginId>,
     phase: Phase,
-    /// The ring's number to go on with.
-    next: u64,
-    /// Live text before this number is in the items so far.
-    live_from: u64,
-    /// Whether the items so far are still to be sent: after the events that the ring holds, which came before them.
-    joining: bool,
     /// To be sent.
     ready: VecDeque<Bytes>,
-    taken: VecDeque<Frame>,
     news: watch::Receiver<u64>,
     revoked: watch::Receiver<u64>,
     beat: Interval,
@@ -94,16 +81,13 @@ impl Client {
         Client {
             news: app.feed.ring.watch(),
             revoked: app.logins.watch(),
+            reader: Reader::new(wish.after, wish.task, wish.live),
+            login: wish.login,
             phase: Phase::CatchUp,
-            next: 0,
-            live_from: 0,
-            joining: false,
             ready: VecDeque::from([app.feed.encoder.ready(wish.after)]),
-            taken: VecDeque::new(),
             beat,
             _counted: Gauged::new(SSE_CLIENTS),
             app,
-            wish,
         }
     }
 
@@ -118,8 +102,7 @@ impl Client {
             }
             match self.phase {
                 Phase::CatchUp => self.catch_up().await?,
-                Phase::Follow => match self.take() {
-                    Ok(()) if self.ready.is_empty() && std::mem::take(&mut self.joining) => self.items_so_far().await,
+                Phase::Follow => match self.reader.take(&self.app.feed.ring, &mut self.ready) {
                     Ok(()) if self.ready.is_empty() => self.wait().await?,
                     Ok(()) => {}
                     Err(Behind) => {
@@ -134,16 +117,15 @@ impl Client {
     /// One page from the store, or over to the ring; none if the store fails, and the client comes back with its cursor.
     async fn catch_up(&mut self) -> Option<()> {
         let ring = &self.app.feed.ring;
-        if let Ok(next) = ring.after(self.wish.after) {
-            self.next = next;
+        if self.reader.enter(ring).is_ok() {
             self.phase = Phase::Follow;
-            self.live_from = ring.end();
-            self.joining = true;
+            let joining = self.items_so_far().await;
+            self.reader.join(joining);
             return Some(());
         }
         let covered = ring.newest();
-        let stream = self.wish.task.map(StreamId::Task);
-        let feed = port::Feed { stream, after: self.wish.after, limit: PAGE };
+        let stream = self.reader.task().map(StreamId::Task);
+        let feed = port::Feed { stream, after: self.reader.after(), limit: PAGE };
         let _turn = READING.acquire().await.ok()?;
         let page = match self.app.engine.store().read(feed).await {
             Ok(page) => page,
@@ -153,50 +135,24 @@ impl Client {
             }
         };
         for recorded in &page {
-            self.wish.after = recorded.seq;
+            self.reader.skip_to(recorded.seq);
             self.ready.push_back(self.app.feed.encoder.durable(recorded).await.bytes);
         }
         // A page that is not full was the last one: nothing else of this stream came before what the ring has seen.
         if page.len() < PAGE {
-            self.wish.after = self.wish.after.max(covered);
+            self.reader.skip_to(covered);
         }
         Some(())
     }
 
     /// Who watches one task gets the text that is being written, from its beginning.
-    async fn items_so_far(&mut self) {
-        let Some(task) = self.wish.task.filter(|_| self.wish.live == Live::With) else { return };
-        for item in self.app.engine.live(task) {
-            self.ready.push_back(self.app.feed.encoder.live(&item, self.wish.after).await.bytes);
+    async fn items_so_far(&self) -> Option<Joining> {
+        let so_far = self.app.engine.live(self.reader.joins()?);
+        let mut items = Vec::with_capacity(so_far.items.len());
+        for item in &so_far.items {
+            items.push(self.app.feed.encoder.live(item, so_far.after).await.bytes);
         }
-    }
-
-    /// A handful of frames from the ring; what is not wanted is left out.
-    fn take(&mut self) -> Result<(), Behind> {
-        loop {
-            let from = self.next;
-            self.next = self.app.feed.ring.read(from, HANDFUL, &mut self.taken)?;
-            if self.taken.is_empty() {
-                return Ok(());
-            }
-            for (number, frame) in (from..).zip(self.taken.drain(..)) {
-                let mine = self.wish.task.is_none() || self.wish.task == frame.task;
-                let wanted = match frame.sort {
-                    Sort::Durable => {
-                        let fresh = frame.seq > self.wish.after;
-                        self.wish.after = self.wish.after.max(frame.seq);
-                        fresh
-                    }
-                    Sort::Live => self.wish.live == Live::With && number >= self.live_from,
-                };
-                if mine && wanted {
-                    self.ready.push_back(frame.bytes);
-                }
-            }
-            if !self.ready.is_empty() {
-                return Ok(());
-            }
-        }
+        Some(Joining { after: so_far.after, items })
     }
 
     /// Looked at between any two events, so that a login that was revoked hears nothing more.
@@ -208,7 +164,7 @@ impl Client {
     }
 
     fn is_revoked(&self) -> bool {
-        self.wish.login.is_some_and(|login| !self.app.logins.holds(login))
+        self.login.is_some_and(|login| !self.app.logins.holds(login))
     }
 
     async fn wait(&mut self) -> Option<()> {

@@ -172,9 +172,6 @@ impl Driver {
         if !durable {
             return;
         }
-        for item in finished {
-            self.shared.core.hub.finished(process.task, item);
-        }
         if let (Some(link), Some(mark)) = (self.link.as_mut(), mark) {
             link.acknowledge(mark.safe);
             if answered.is_some() {
@@ -387,19 +384,10 @@ fn merge(known: &mut Usage, news: &Usage) {
 
 fn finished_items(happenings: &[Happening]) -> Vec<ItemId> {
     let finished = |happening: &Happening| match happening {
-        Happening::Recorded(item) if !item.revisable() => Some(item.id),
-        Happening::Recorded(item) => tool_ended(item).then_some(item.id),
+        Happening::Recorded(item) => item.is_finished().then_some(item.id),
         _ => None,
     };
     happenings.iter().filter_map(finished).collect()
-}
-
-fn tool_ended(item: &throughline_model::item::Item) -> bool {
-    use throughline_model::item::ItemBody;
-    match &item.body {
-        ItemBody::ToolCall(call) => call.status.ended(),
-        ItemBody::Message { .. } | ItemBody::Thought { .. } | ItemBody::Note(_) => true,
-    }
 }
 
 /// Live text of what is still unfinished.

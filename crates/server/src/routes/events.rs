@@ -14,7 +14,8 @@ use crate::app::Shared;
 use crate::auth::Caller;
 use crate::extract::Query;
 use crate::problem::Refusal;
-use crate::sse::{self, Live, Wish};
+use crate::reader::Live;
+use crate::sse::{self, Wish};
 use crate::ws;
 
 /// Where to start, and of which task.
