@@ -296,7 +296,7 @@ impl TaskRow {
             lifecycle: task.lifecycle,
             activity: task.activity(),
             agent: primary.map(|execution| execution.agent.clone()).unwrap_or_default(),
-            last_said: primary.map(|execution| execution.past.last_said.clone()).unwrap_or_default(),
+            last_said: task.last_said().to_owned(),
             waiting_for: pending
                 .map(|pending| WaitingFor::Approval(pending.approval.ask.title.chars().take(ASKED_CHARS).collect()))
                 .or_else(|| task.spent().map(WaitingFor::Budget)),
@@ -304,6 +304,15 @@ impl TaskRow {
             executions: live.map(|execution| ExecutionRow::of(task, execution)).collect(),
             unasked_mode: task.unasked_mode(),
             updated_at: at,
+        }
+    }
+
+    /// The agent that the activity is of.
+    pub(crate) fn foremost(&self) -> &str {
+        let urgent = self.executions.iter().min_by_key(|known| (known.activity.rank(), !known.primary));
+        match &self.waiting_for {
+            Some(WaitingFor::Budget(_)) => &self.agent,
+            Some(WaitingFor::Approval(_)) | None => urgent.map_or(&self.agent, |known| &known.agent),
         }
     }
 }

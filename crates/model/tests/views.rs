@@ -4,13 +4,14 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{World, broken};
+use support::{World, asked, broken};
 use throughline_model::approval::Verdict;
 use throughline_model::checkpoint::{ChangedFile, Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::content::Text;
 use throughline_model::event::{Event, Recorded, Seq};
 use throughline_model::execution::{Activity, Role};
 use throughline_model::ids::{Mint, TaskId};
+use throughline_model::input::Urgency;
 use throughline_model::item::{FileChange, Item, ItemBody, ToolCall, ToolStatus};
 use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
 use throughline_model::present::card::{self, About, Around};
@@ -24,6 +25,7 @@ use throughline_model::route::{Intent, RouteDecision, Scope};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Report, Task, TaskCommand, TaskEvent, TurnAnswer};
 use throughline_model::time::Timestamp;
+use throughline_model::turn::{StopReason, Usage};
 use throughline_model::view::{Row, TaskRow, WaitingFor, rows};
 
 const LATER: i64 = 200_000;
@@ -109,6 +111,36 @@ fn every_state() -> (World, Vec<(&'static str, TaskId)>) {
     world.tell(closed, TaskCommand::Close { person }).expect("open");
     states.push(("closed", closed));
     (world, states)
+}
+
+#[test]
+fn a_glance_names_whoever_it_is_about_and_not_who_leads() {
+    let mut world = World::new();
+    let (task, reviewer) = world.reviewed();
+    let both = |world: &World, words: &str| {
+        let (of_task, of_row) = (glance(Locale::En, world.task(task)), row_glance(Locale::En, &row(world, task)));
+        assert!(of_task.contains(words) && of_row.contains(words), "{of_task} / {of_row} / {words}");
+    };
+    both(&world, "demo rests");
+    world.receive(Intent::Continue { task, execution: Some(reviewer) }, None, "again", Urgency::InTurn).expect("taken");
+    both(&world, "cc is working");
+    let execution = world.task(task).execution(reviewer).cloned().expect("it is there");
+    let (session, turn) = (execution.session.expect("a session"), execution.active.expect("a turn").id);
+    let report = |world: &mut World, report: Report| {
+        let command = TaskCommand::Report { session: session.id, epoch: session.epoch, report };
+        world.tell(task, command).expect("current");
+    };
+    let body = ItemBody::Message { text: Text::from("Which lock?"), attachments: vec![], question: true };
+    let item = Item { id: world.mint.id(), turn: Some(turn), body };
+    report(&mut world, Report::Recorded(Box::new(item)));
+    let approval = world.mint.id();
+    report(&mut world, asked(approval));
+    both(&world, "cc is waiting for approval");
+    world.decide_on(task, approval, Verdict::Deny).expect("pending");
+    let answer = TurnAnswer::Stopped { reason: StopReason::EndTurn };
+    report(&mut world, Report::TurnAnswered { turn, answer, usage: Usage::default() });
+    both(&world, "cc asks: Which lock?");
+    assert_eq!((row(&world, task).last_said.as_str(), row(&world, task).agent.as_str()), ("Which lock?", "demo"));
 }
 
 fn around() -> Around<'static> {

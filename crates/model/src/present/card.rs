@@ -127,7 +127,7 @@ pub fn card(locale: Locale, task: &Task, around: Around<'_>) -> Card {
     let changed = task.primary().map(|execution| changed(locale, &execution.past.changed));
     let said = match task.spent() {
         Some(spent) => spent.question(locale),
-        None => task.primary().map(|execution| execution.past.last_said.clone()).unwrap_or_default(),
+        None => task.last_said().to_owned(),
     };
     let queued = task.executions.iter().flat_map(|execution| &execution.queue);
     let mut fields = vec![

@@ -50,13 +50,12 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn task(task: &'a Task) -> Self {
-        let primary = task.primary();
         Seen {
-            agent: primary.map_or("agent", |execution| execution.agent.as_str()),
+            agent: task.foremost().map_or("agent", |execution| execution.agent.as_str()),
             lifecycle: task.lifecycle,
             activity: task.activity(),
             asked: task.approvals.pending.first().map(|pending| pending.approval.ask.title.as_str()),
-            said: primary.map_or("", |execution| execution.past.last_said.as_str()),
+            said: task.last_said(),
             spent: task.spent(),
             silent_secs: task.executions.iter().find_map(|execution| execution.active.as_ref()?.silent_secs),
             plan: task.plan.progress(),
@@ -66,7 +65,7 @@ impl<'a> Seen<'a> {
 
     fn row(row: &'a TaskRow) -> Self {
         Seen {
-            agent: &row.agent,
+            agent: row.foremost(),
             lifecycle: row.lifecycle,
             activity: row.activity.clone(),
             asked: match &row.waiting_for {

@@ -243,6 +243,27 @@ impl Task {
         reached.map(|cap| self.budget.spent(cap))
     }
 
+    /// The execution that the derived state is of: whose request waits longest, else the most urgent one, of equals
+    /// the primary one.
+    #[must_use]
+    pub fn foremost(&self) -> Option<&Execution> {
+        if let Some(pending) = self.approvals.pending.first() {
+            return self.execution(pending.approval.execution);
+        }
+        if self.spent().is_some() {
+            return self.primary();
+        }
+        let live = self.executions.iter().filter(|execution| execution.ended.is_none());
+        live.min_by_key(|execution| (execution.activity().rank(), !execution.primary))
+    }
+
+    /// The last words of whoever waits for an answer, else of the primary execution.
+    #[must_use]
+    pub fn last_said(&self) -> &str {
+        let asks = self.foremost().filter(|execution| execution.activity() == Activity::WaitingAnswer);
+        asks.or_else(|| self.primary()).map_or("", |execution| execution.past.last_said.as_str())
+    }
+
     /// The derived axis of its state: the most urgent of its executions'.
     #[must_use]
     pub fn activity(&self) -> Activity {
@@ -252,8 +273,7 @@ impl Task {
         if self.spent().is_some() {
             return Activity::WaitingAnswer;
         }
-        let live = self.executions.iter().filter(|execution| execution.ended.is_none());
-        let most_urgent = live.map(Execution::activity).min_by_key(Activity::rank).unwrap_or(Activity::Resting);
+        let most_urgent = self.foremost().map_or(Activity::Resting, Execution::activity);
         // A closed task needs nobody, whatever its last turn came to.
         match self.lifecycle {
             Lifecycle::Closed | Lifecycle::Archived if most_urgent.needs_person() => Activity::Resting,
