@@ -95,6 +95,8 @@ test("a reviewer joins the same task, with a lane of its own", async ({ page, da
   await shot(page, "reviewer");
   await page.getByRole("button", { name: "Everyone" }).click();
   await expect(page.locator(".entry.tool_call")).toHaveCount(1);
+  await expect(page.locator(".entry.tool_call")).toContainText("not asked");
+  await expect(page.getByRole("button", { name: /demo editor/ })).toContainText("some unasked");
   await page.getByLabel("Actions").click();
   await page.getByRole("button", { name: "All changes" }).click();
   await expect(page.getByRole("dialog").locator("tr.added")).toContainText("hello");

@@ -33,6 +33,12 @@ function AgentLine({ agent }: { agent: Agent }) {
       <span className={agent.found ? "good" : "quiet"}>{say(agent.found ? "agents.found" : "agents.missing")}</span>
       {agent.found ? (
         <>
+          {agent.wants_login && (
+            <span className="problem">
+              {say("agents.login")} <code>tl agents login {prose(agent.name)}</code>
+            </span>
+          )}
+          {agent.runs_unasked && <span className="tag">{say("task.unasked.what", { what: prose(agent.runs_unasked) })}</span>}
           <span className="path quiet">{exact(agent.found)}</span>
           <button type="button" disabled={probe.isPending} onClick={() => probe.mutate()}>
             {say(probe.isPending ? "agents.checking" : "agents.check")}

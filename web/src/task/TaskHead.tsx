@@ -121,6 +121,7 @@ function LaneName({ execution }: { execution: Execution }) {
       <Mark word={execution.activity.word} closed={Boolean(execution.ended)} />
       {execution.agent} <span className="quiet">{say(`role.${execution.role}`)}</span>
       <ReadOnly execution={execution} />
+      <Unasked execution={execution} />
     </>
   );
 }
@@ -133,6 +134,18 @@ function ReadOnly({ execution }: { execution: Execution }) {
   return (
     <span className="tag" title={say(keyOr(`task.read_only.${held.enforced_by ?? "nothing"}`, "task.read_only"))}>
       {say("task.read_only")}
+    </span>
+  );
+}
+
+/** What an agent does without a question is said where its name stands. */
+function Unasked({ execution }: { execution: Execution }) {
+  const say = useSay();
+  const held = execution.ended ? undefined : execution.runtime_session?.unasked;
+  if (!held) return null;
+  return (
+    <span className="tag" title={say("task.unasked.what", { what: prose(held.what) })}>
+      {say(keyOr(`task.unasked.${held.scope}`, "task.unasked.some"))}
     </span>
   );
 }

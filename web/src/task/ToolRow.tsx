@@ -25,6 +25,7 @@ export function ToolRow({ call, live }: { call: ToolCall; live: string | undefin
           <span className="visually-hidden">{state}: </span>
           <span className="tool-title">{prose(call.title)}</span>
           <span className="quiet">{call.status === "failed" ? state : call.tool}</span>
+          {call.not_asked && <span className="tag">{say("entry.tool.not_asked")}</span>}
         </summary>
         {detail && <Detail call={call} live={live} />}
       </details>
