@@ -15,7 +15,8 @@ use throughline_store::port::{Lookup, PageQuery};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::say::{Message, Said, birth};
+use crate::say::{Message, Said, birth, no_project};
+use crate::surroundings::only;
 
 /// How many events of a conversation are read at once, and how often, to find what was said.
 const PAGE: usize = 50;
@@ -107,7 +108,13 @@ impl Engine {
                     Some(task) => self.task(task).await?.map(|task| task.project),
                     None => None,
                 };
-                let project = conversation.project.or(of_task).ok_or(EngineError::NoProject)?;
+                let project = match conversation.project.or(of_task) {
+                    Some(project) => project,
+                    None => {
+                        let known = self.projects_of(row.person).await?;
+                        only(&known).ok_or_else(|| no_project(&known))?
+                    }
+                };
                 (Intent::NewTask { project, agent: None }, project)
             }
         };
@@ -149,7 +156,12 @@ impl Engine {
         let Some(meant) = around.amended(words) else { return Ok(None) };
         let last = self.last_input(message.conversation, message.person).await?;
         let fresh = |row: &InputRow| around.now.millis_since(row.at) <= TOUCHED_MILLIS;
-        Ok(last.filter(fresh).map(|row| (row, meant.map_or(Meant::New, Meant::Task))))
+        // An order that was carried out is no message for another task's agent.
+        let movable = |row: &InputRow| {
+            meant.is_none() || row.decision.intent.queues() || matches!(row.decision.intent, Intent::Clarify { .. })
+        };
+        let last = last.filter(fresh).filter(movable);
+        Ok(last.map(|row| (row, meant.map_or(Meant::New, Meant::Task))))
     }
 
     /// What a person said last in a conversation that something was made of.

@@ -21,7 +21,10 @@ pub enum EngineError {
     Home(#[from] HomeError),
     /// A new task needs a project.
     #[error("this conversation has no project")]
-    NoProject,
+    NoProject {
+        /// The names of those there are.
+        known: Vec<String>,
+    },
     /// No agent has this name.
     #[error("there is no agent called `{name}`")]
     UnknownAgent {
@@ -146,7 +149,7 @@ impl EngineError {
             EngineError::Rejected(rejection) => rejection.code(),
             EngineError::Store(error) => error.code(),
             EngineError::Home(error) => error.code(),
-            EngineError::NoProject => "project_unknown",
+            EngineError::NoProject { .. } => "project_unknown",
             EngineError::UnknownAgent { .. } => "agent_unknown",
             EngineError::NoNativeSession { .. } => "native_session_unknown",
             EngineError::NotImportable { .. } => "not_importable",
@@ -178,7 +181,12 @@ impl EngineError {
             EngineError::Rejected(rejection) => rejection.hint().into_owned(),
             EngineError::Store(error) => error.hint().into(),
             EngineError::Home(error) => error.hint().into(),
-            EngineError::NoProject => "`tl project add PATH` makes a folder a project".into(),
+            EngineError::NoProject { known } if known.is_empty() => {
+                "`tl project add PATH` makes a folder a project".into()
+            }
+            EngineError::NoProject { known } => {
+                format!("say which one with --project P, or `override.project`: {}", known.join(", "))
+            }
             EngineError::UnknownAgent { known, .. } => {
                 format!("known agents: {}; add others in config.toml", known.join(", "))
             }

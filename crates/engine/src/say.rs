@@ -17,7 +17,7 @@ use throughline_model::site::Site;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::task::{MAX_NOTES, TaskCommand, TaskSeed};
-use throughline_model::view::{InputRow, TaskRow};
+use throughline_model::view::{InputRow, ProjectRow, TaskRow};
 use throughline_store::port::{Answer, Ask, InboxEntry, Lookup};
 
 use crate::core::{ExecuteError, Request};
@@ -306,6 +306,9 @@ impl Engine {
         }
         let live = task.iter().flat_map(|task| &task.executions).filter(|execution| execution.ended.is_none());
         let executions = live
+            .clone()
+            .filter(|known| known.primary)
+            .chain(live.filter(|known| !known.primary))
             .map(|known| KnownExecution {
                 id: known.id,
                 agent: known.agent.clone(),
@@ -313,8 +316,10 @@ impl Engine {
                 asks: known.question().is_some(),
             })
             .collect();
-        let project =
-            around.project.or_else(|| task.as_ref().map(|task| task.project)).ok_or(EngineError::NoProject)?;
+        let project = around
+            .project
+            .or_else(|| task.as_ref().map(|task| task.project))
+            .ok_or_else(|| no_project(&around.projects))?;
         Ok(route(id, &RouteContext { project, focus, reply_to: around.replied(), executions }, stated))
     }
 
@@ -336,7 +341,7 @@ impl Engine {
         };
         // A chat is about all projects; what is said there without one is answered without one.
         if project.or(around.project).is_none() && !around.channel.pushes() {
-            return Err(EngineError::NoProject);
+            return Err(no_project(&around.projects));
         }
         let Some(project) = project else { return Ok(None) };
         let project = self.project(project).await?;
@@ -396,6 +401,11 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Nobody said which of these it is about.
+pub(crate) fn no_project(known: &[ProjectRow]) -> EngineError {
+    EngineError::NoProject { known: known.iter().map(|project| project.name.clone()).collect() }
 }
 
 /// A command of a channel leaves nothing to be guessed.

@@ -46,6 +46,9 @@ impl Engine {
             wanted.push(task);
         }
         let tasks = self.visible(&projects, wanted, text).await?;
+        // Where there is only one project, or the talk is of one, nobody has to say which.
+        let talked_of = || tasks.iter().find(|task| Some(task.id) == own_focus).map(|task| task.project);
+        let project = project.or_else(|| only(&projects)).or_else(talked_of);
         let known: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
         let mut approvals: Vec<ApprovalRow> = match self.store().ask(Ask::PendingApprovals).await? {
             Answer::Approvals(rows) => rows,
@@ -146,6 +149,14 @@ impl Engine {
             }
         }
         Ok(agents)
+    }
+}
+
+/// The only project there is.
+pub(crate) fn only(projects: &[ProjectRow]) -> Option<ProjectId> {
+    match projects {
+        [only] => Some(only.id),
+        _ => None,
     }
 }
 

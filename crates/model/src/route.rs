@@ -263,7 +263,7 @@ pub struct RouteContext {
     pub focus: Option<Focus>,
     /// The task that the message replies to.
     pub reply_to: Option<TaskId>,
-    /// The executions of the task that was stated, replied to or is in focus.
+    /// The executions of the task that was stated, replied to or is in focus, the primary one first.
     pub executions: Vec<KnownExecution>,
 }
 
@@ -319,17 +319,16 @@ pub fn route(id: DecisionId, context: &RouteContext, stated: &Stated) -> RouteDe
         stated.agent.as_ref().is_none_or(|agent| *agent == known.agent)
             && stated.role.is_none_or(|role| role == known.role)
     };
-    match (context.executions.iter().find(fits), &stated.agent) {
-        (Some(known), _) => told(Some(known), "the agent or role was named, and is at work here"),
-        (None, Some(agent)) => {
-            let role = stated.role.unwrap_or(Role::Editor);
-            decided(
-                Intent::AddExecution { task, agent: agent.clone(), role },
-                "an agent was named that is not at work here yet",
-            )
-        }
-        (None, None) => told(None, why),
+    if let Some(known) = context.executions.iter().find(fits) {
+        return told(Some(known), "the agent or role was named, and is at work here");
     }
+    let (agent, why) = match (&stated.agent, context.executions.first()) {
+        (Some(agent), _) => (agent, "an agent was named that is not at work here yet"),
+        // What is meant for a reviewer is not given to the editor.
+        (None, Some(lead)) => (&lead.agent, "a role was named that nobody here has yet"),
+        (None, None) => return told(None, why),
+    };
+    decided(Intent::AddExecution { task, agent: agent.clone(), role: stated.role.unwrap_or(Role::Editor) }, why)
 }
 
 #[cfg(test)]
@@ -376,6 +375,20 @@ mod tests {
         assert_eq!(stated.intent, Intent::Continue { task: named, execution: None });
         let new = route(mint.id(), &context, &Stated { new: true, task: Some(named), ..Stated::default() });
         assert!(matches!(new.intent, Intent::NewTask { .. }));
+    }
+
+    #[test]
+    fn what_is_for_a_role_that_nobody_has_is_not_given_to_somebody_else() {
+        let (mut mint, mut context) = fixture();
+        let task = mint.id();
+        context.focus = Some(own(task));
+        let lead = KnownExecution { id: mint.id(), agent: "codex".into(), role: Role::Editor, asks: false };
+        context.executions.push(lead.clone());
+        let to = |role| Stated { role: Some(role), ..Stated::default() };
+        let review = route(mint.id(), &context, &to(Role::Reviewer));
+        assert_eq!(review.intent, Intent::AddExecution { task, agent: "codex".into(), role: Role::Reviewer });
+        let edit = route(mint.id(), &context, &to(Role::Editor));
+        assert_eq!(edit.intent, Intent::Continue { task, execution: Some(lead.id) });
     }
 
     #[test]

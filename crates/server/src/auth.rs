@@ -24,7 +24,7 @@ use crate::app::Shared;
 use crate::login::{self, LoginId, Logins};
 use crate::page;
 use crate::problem::Refusal;
-use crate::routes::hooks;
+use crate::routes::{health, hooks};
 use crate::token::Token;
 
 /// Where a connection comes from, as the listener saw it.
@@ -171,7 +171,7 @@ pub(crate) async fn authenticate(State(app): State<Shared>, mut request: Request
     }
     let path = request.uri().path();
     let posted = request.method() == http::Method::POST;
-    if path == "/healthz" || (posted && (path == login::ENTRANCE || path.starts_with(hooks::PREFIX))) {
+    if health::ALIVE.contains(&path) || (posted && (path == login::ENTRANCE || path.starts_with(hooks::PREFIX))) {
         return next.run(request).await;
     }
     let login = match app.gate.admit(peer, &request, &app.logins) {

@@ -92,6 +92,8 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
             "send text as UTF-8; send other bytes as a blob",
         )
     })?;
+    // Nothing is the same as nothing in particular.
+    let text = if text.trim().is_empty() { "{}" } else { text };
     serde_json::from_str(text).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => Refusal::invalid("invalid_body", error.to_string()),
         serde_json::error::Category::Syntax | serde_json::error::Category::Eof | serde_json::error::Category::Io => {

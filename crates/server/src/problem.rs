@@ -53,10 +53,16 @@ impl Refusal {
 /// The one table from codes to statuses.
 fn status_of(code: &str) -> StatusCode {
     match code {
-        "invalid_body" | "invalid_json" | "invalid_utf8" | "invalid_query" | "invalid_path" | "invalid_header"
+        "invalid_body"
+        | "invalid_json"
+        | "invalid_utf8"
+        | "invalid_query"
+        | "invalid_path"
+        | "invalid_header"
+        | "invalid_subscription"
         | "empty_message" => StatusCode::BAD_REQUEST,
         "unauthenticated" | "login_code_used" => StatusCode::UNAUTHORIZED,
-        "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" | "hook_not_believed" => {
+        "forbidden" | "forbidden_host" | "forbidden_origin" | "local_only" | "hook_not_believed" | "not_a_browser" => {
             StatusCode::FORBIDDEN
         }
         "not_found" | "native_session_unknown" => StatusCode::NOT_FOUND,
@@ -83,6 +89,10 @@ fn status_of(code: &str) -> StatusCode {
         | "no_turn"
         | "no_findings"
         | "input_gone"
+        | "needs_consent"
+        | "worktree_kept"
+        | "folder_not_empty"
+        | "no_public_url"
         | "idempotency_conflict"
         | "home_in_use" => StatusCode::CONFLICT,
         "cursor_expired" | "checkpoint_gone" => StatusCode::GONE,
@@ -91,12 +101,11 @@ fn status_of(code: &str) -> StatusCode {
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "project_unknown" | "agent_unknown" | "model_unknown" | "channel_unknown" | "blob_unknown" | "bad_locale"
         | "bad_quiet_hours" | "bad_path" | "bad_project_name" | "no_such_option" | "bad_answer" | "no_rule"
-        | "too_many_rules" => StatusCode::UNPROCESSABLE_ENTITY,
+        | "too_many_rules" | "not_importable" => StatusCode::UNPROCESSABLE_ENTITY,
         "queue_full" => StatusCode::TOO_MANY_REQUESTS,
         "not_available" => StatusCode::NOT_IMPLEMENTED,
-        "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" | "hook_not_taken" => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" | "hook_not_taken"
+        | "file_not_fetched" => StatusCode::SERVICE_UNAVAILABLE,
         "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -143,32 +152,31 @@ impl From<Failure> for Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use throughline_model::rejection::Rejection;
+
+    const ERRORS: &str = include_str!("../../../docs/errors.md");
+    /// What only a terminal says.
+    const OF_THE_TERMINAL: [&str; 6] = ["usage", "bad_case", "bad_id", "ambiguous_id", "interrupted", "fork_failed"];
+    /// A restore that a disk or somebody else's process broke off.
+    const OURS: [&str; 1] = ["restore_incomplete"];
+
+    /// The codes in the first column of a section of docs/errors.md.
+    fn documented(section: &str) -> Vec<&'static str> {
+        let (_, rest) = ERRORS.split_once(&format!("## {section}\n")).expect("the section is there");
+        let table = rest.split("\n## ").next().unwrap_or(rest);
+        let columns = table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+        columns.flat_map(|codes| codes.split(", ").map(|code| code.trim_matches('`'))).collect()
+    }
 
     #[test]
     fn what_a_person_can_mend_is_never_the_daemons_fault() {
-        let rejections = [
-            Rejection::NotFound { what: "task" },
-            Rejection::Exists { what: "it" },
-            Rejection::ApprovalSettled { how: "denied" },
-            Rejection::DigestMismatch,
-            Rejection::NotShown,
-            Rejection::NoSuchOption,
-            Rejection::StaleEpoch { current: 2, given: 1 },
-            Rejection::ModelUnknown { model: "x".into(), offered: vec![] },
-            Rejection::TurnRunning,
-            Rejection::WorkspaceBusy { holder: "shop-1".into() },
-            Rejection::WorkspaceGone,
-            Rejection::NotAFork,
-            Rejection::NoTurn { verb: "retry" },
-            Rejection::InputGone,
-            Rejection::QueueFull { waiting: 1 },
-            Rejection::Empty,
-            Rejection::Forbidden,
-        ];
-        for rejection in rejections {
-            let status = status_of(rejection.code());
-            assert!(status.is_client_error(), "{rejection:?} became {status}");
+        for section in ["What was said or asked for", "Approvals", "The HTTP API"] {
+            let codes = documented(section);
+            assert!(codes.len() > 8, "{section} has {codes:?}");
+            for code in codes {
+                let known = OF_THE_TERMINAL.contains(&code) || OURS.contains(&code);
+                let faulty = status_of(code) == StatusCode::INTERNAL_SERVER_ERROR;
+                assert_eq!(faulty, known, "{code}");
+            }
         }
     }
 }

@@ -8,17 +8,28 @@ use support::Daemon;
 async fn every_route_but_healthz_needs_the_token() {
     let daemon = Daemon::start().await;
     let host = daemon.host();
-    let open = daemon.call("GET", "/healthz", &[("host", &host)], b"").await;
-    assert_eq!(open.status, 200);
-    for path in ["/api/v1/tasks", "/readyz", "/metrics", "/api/v1/openapi.json", "/api/v1/events", "/nowhere"] {
+    for path in ["/healthz", "/api/v1/healthz"] {
+        assert_eq!(daemon.call("GET", path, &[("host", &host)], b"").await.status, 200, "{path}");
+    }
+    for path in [
+        "/api/v1/tasks",
+        "/readyz",
+        "/metrics",
+        "/api/v1/readyz",
+        "/api/v1/metrics",
+        "/api/v1/openapi.json",
+        "/api/v1/events",
+        "/nowhere",
+    ] {
         let refused = daemon.call("GET", path, &[("host", &host)], b"").await;
         assert_eq!((refused.status, refused.code().as_str()), (401, "unauthenticated"), "{path}");
         assert!(refused.head.to_ascii_lowercase().contains("www-authenticate: bearer"));
     }
     let wrong = daemon.call("GET", "/api/v1/tasks", &[("host", &host), ("authorization", "Bearer 00")], b"").await;
     assert_eq!(wrong.status, 401);
-    assert_eq!(daemon.authed("GET", "/api/v1/tasks", b"").await.status, 200);
-    assert_eq!(daemon.authed("GET", "/readyz", b"").await.status, 200);
+    for path in ["/api/v1/tasks", "/readyz", "/metrics", "/api/v1/readyz", "/api/v1/metrics"] {
+        assert_eq!(daemon.authed("GET", path, b"").await.status, 200, "{path}");
+    }
 }
 
 #[tokio::test]

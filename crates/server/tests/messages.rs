@@ -89,7 +89,8 @@ async fn a_message_comes_back_as_it_was_said() {
 async fn bad_bodies_have_codes_of_their_own() {
     let daemon = Daemon::start().await;
     let path = "/api/v1/conversations/desk/messages";
-    let cases: [(&[u8], u16, &str); 6] = [
+    let cases: [(&[u8], u16, &str); 7] = [
+        (b"", 400, "empty_message"),
         (b"{\"text\":\"\xff\xfe\"}", 400, "invalid_utf8"),
         (b"{\"text\":", 400, "invalid_json"),
         (b"not json", 400, "invalid_json"),
@@ -103,9 +104,25 @@ async fn bad_bodies_have_codes_of_their_own() {
     }
     let strange = daemon.authed("POST", "/api/v1/conversations/a%07b/messages", b"{\"text\":\"x\"}").await;
     assert_eq!((strange.status, strange.code().as_str()), (400, "invalid_path"));
-    let homeless = daemon.authed("POST", path, b"{\"text\":\"x\"}").await;
-    assert_eq!((homeless.status, homeless.code().as_str()), (422, "project_unknown"));
     assert!(daemon.client.tasks(&Default::default()).await.unwrap().tasks.is_empty());
+}
+
+#[tokio::test]
+async fn the_only_project_is_meant_and_of_several_the_one_that_is_named() {
+    let daemon = Daemon::start().await;
+    let body = b"{\"text\":\"fix the login page\"}";
+    let sent = daemon.authed("POST", "/api/v1/conversations/desk/messages", body).await;
+    assert_eq!(sent.status, 201, "{sent:?}");
+    let root = daemon.folder.path().join("docs");
+    std::fs::create_dir(&root).unwrap();
+    daemon.engine.add_project(daemon.person, &root, None, None).await.unwrap();
+    let other = b"{\"text\":\"translate the manual into Welsh\"}";
+    let refused = daemon.authed("POST", "/api/v1/conversations/sofa/messages", other).await;
+    assert_eq!((refused.status, refused.code().as_str()), (422, "project_unknown"));
+    assert!(refused.body.contains("docs, shop") || refused.body.contains("shop, docs"), "{refused:?}");
+    // What was begun goes on without a word about its project.
+    let again = daemon.authed("POST", "/api/v1/conversations/desk/messages", b"{\"text\":\"and the footer\"}").await;
+    assert_eq!(again.status, 201, "{again:?}");
 }
 
 #[tokio::test]

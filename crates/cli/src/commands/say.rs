@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Say it to this agent
     #[arg(long, value_name = "A")]
     agent: Option<String>,
-    /// Say it to whoever has this role
+    /// Say it to whoever has this role; somebody joins in it if nobody has
     #[arg(long, value_name = "R")]
     role: Option<RoleArg>,
     /// In this project, wherever you are: its name or folder

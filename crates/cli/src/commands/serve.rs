@@ -179,6 +179,7 @@ fn announce(home: &Home, server: &Server, audience: Audience) -> Outcome {
         build: BuildIdentity::own(),
         url: url.clone(),
         socket: server.socket().to_owned(),
+        home: Some(home.path().to_owned()),
     };
     notice.store(home)?;
     tracing::info!(%url, socket = %notice.socket.display(), version = notice.build.version, "listening");

@@ -177,6 +177,18 @@ fn a_message_is_put_right_by_word() {
     assert_eq!(world.keys().len(), 3);
 }
 
+/// An order that was carried out is not sent to an agent because the next message names a task.
+#[test]
+fn what_was_an_order_is_not_moved_to_an_agent() {
+    let world = World::new();
+    say(&world, &[], "say one");
+    say(&world, &[], "close shop-1");
+    let said = say(&world, &[], "no, I meant shop-1");
+    assert!(!said.contains("→ moved"), "{said}");
+    let said = world.ok(&["show", "shop-1"]).stdout;
+    assert!(!said.contains("you: close shop-1"), "{said}");
+}
+
 #[test]
 fn what_an_agent_works_on_moves_only_with_consent() {
     let world = World::new();

@@ -20,8 +20,11 @@ use crate::config::AgentProfile;
 /// Devices that programs write to without changing anything.
 const DEVICES: [&str; 8] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/shm"];
-/// Where programs keep settings, caches and state, below the person's home.
-const IN_HOME: [&str; 4] = [".config", ".cache", ".local", ".npm"];
+/// Where programs keep settings, caches and state, below the person's home; made where they are missing, because an agent
+/// that is confined could not.
+const IN_HOME: [&str; 3] = [".config", ".cache", ".local"];
+/// The same, for those who have it.
+const IN_SOME_HOMES: &str = ".npm";
 /// The variables that move those places.
 const MOVED_BY: [&str; 5] = ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"];
 
@@ -59,7 +62,12 @@ impl Shared {
         shared.extend(["/tmp", "/var/tmp"].map(PathBuf::from));
         shared.extend(variable(env, "TMPDIR").map(PathBuf::from));
         shared.extend(MOVED_BY.iter().filter_map(|name| variable(env, name)).map(PathBuf::from));
-        shared.extend(home.iter().flat_map(|home| IN_HOME.map(|name| home.join(name))));
+        if let Some(home) = &home {
+            let usual = IN_HOME.map(|name| home.join(name));
+            usual.iter().for_each(|folder| made(folder));
+            shared.extend(usual);
+            shared.push(home.join(IN_SOME_HOMES));
+        }
         Some(Confine { own: own.collect(), shared, protected })
     }
 
@@ -75,10 +83,8 @@ impl Shared {
         } else {
             PathBuf::from(named)
         };
-        if named.ends_with('/')
-            && let Err(error) = std::fs::create_dir_all(&path)
-        {
-            tracing::warn!(path = %path.display(), %error, "an agent's folder cannot be made");
+        if named.ends_with('/') {
+            made(&path);
         }
         Some(path)
     }
@@ -102,6 +108,12 @@ impl Shared {
             false => mode.filter(|mode| settings.mode.as_ref() == Some(mode)).map(|_| Enforcement::AgentMode),
         };
         WriteAccess::ReadOnly { enforced_by }
+    }
+}
+
+fn made(folder: &Path) {
+    if let Err(error) = std::fs::create_dir_all(folder) {
+        tracing::warn!(path = %folder.display(), %error, "an agent's folder cannot be made");
     }
 }
 

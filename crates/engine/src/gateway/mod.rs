@@ -243,7 +243,7 @@ impl Gateway {
         let locale = self.engine.locale(person).await?;
         let words = match &error {
             EngineError::Store(_) | EngineError::Contended | EngineError::Stopping => return Err(error),
-            EngineError::NoProject => self.engine.which_project(person, locale).await?,
+            EngineError::NoProject { .. } => self.engine.which_project(person, locale).await?,
             EngineError::Rejected(rejection) => present::reply::refused(locale, rejection).text,
             other => format!("{other}: {}", other.hint()),
         };

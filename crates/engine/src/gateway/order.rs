@@ -15,6 +15,7 @@ use throughline_store::port::{Answer, Ask};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::letter::{approval_row, last_words};
+use crate::surroundings::only;
 
 /// How many letters a pairing code can have, however it is typed.
 const CODE_LETTERS: std::ops::RangeInclusive<usize> = 8..=16;
@@ -160,8 +161,8 @@ impl Engine {
     /// anywhere, else the only one.
     async fn chat_project(&self, heard: &Heard<'_>, focus: Option<TaskId>) -> Result<Option<ProjectId>, EngineError> {
         let projects = self.projects_of(heard.person).await?;
-        if let [only] = &projects[..] {
-            return Ok(Some(only.id));
+        if let Some(only) = only(&projects) {
+            return Ok(Some(only));
         }
         let addressed = self.addressed(heard.person, self.now()).await?;
         for task in focus.into_iter().chain(addressed.into_iter().map(|known| known.task)) {

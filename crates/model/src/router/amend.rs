@@ -39,18 +39,20 @@ pub fn amend(message: &str, context: &Context) -> Option<Amended> {
     if (bare || run) && acts.of(Act::NewTask) > 0.8 {
         return Some(Amended::New);
     }
-    let refuses = opens_with_refusal(&heard) || acts.of(Act::No) > 0.25;
+    let refuses = opens_with_refusal(&heard) || acts.of(Act::No) > 0.5;
     let orders =
         acts.any(&[Act::Status, Act::StatusAll, Act::Cancel, Act::CancelAll, Act::Close, Act::Retry, Act::GoOn]);
     // Neither a plain turn to that task nor a plain comparison with it, but something of both.
     let points = acts.any(&[Act::Focus, Act::Ref, Act::No]) > 0.6
-        && acts.of(Act::Focus) < 0.8
-        && acts.of(Act::Ref) < 0.5
+        && acts.of(Act::Focus) < 0.7
+        && (0.2..0.5).contains(&acts.of(Act::Ref))
         && orders < 0.3
         && heard.length() <= 5;
     let task = if let Some(task) = heard.keyed() {
         let spoken = heard.units.iter().filter(|unit| !unit.pair).count();
-        let fits = spoken <= 1 && (points || (refuses && heard.length() <= 6));
+        // "delete shop-2" refuses nothing, "no, shop-2" does.
+        let order = heard.length() <= 2 && !message.contains([',', '，', '、', '.', '。', '!', '！']);
+        let fits = spoken <= 1 && (points || (refuses && !order && heard.length() <= 6));
         fits.then_some(task)
     } else {
         let named = heard.titled().filter(|named| refuses && named.hits == heard.units.len());

@@ -221,6 +221,13 @@ fn what_has_something_to_say_of_its_own_corrects_nothing() {
         "no, use blue instead",
         "I meant the green button",
         "shop-11 add a test for the empty cart",
+        "reopen shop-11 please",
+        "reopen shop-11",
+        "archive shop-11",
+        "show me shop-11",
+        "open shop-11",
+        "delete shop-11",
+        "deploy shop-11",
         "no",
     ] {
         assert_eq!(amend(message, &context), None, "{message}");

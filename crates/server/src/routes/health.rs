@@ -1,7 +1,9 @@
-//! Liveness, readiness and numbers.
+//! Liveness, readiness and numbers: where tools look for them, and under `/api/v1` like everything else.
 
+use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
 use http::{HeaderValue, header};
 use throughline_api::daemon::Health;
 
@@ -9,6 +11,17 @@ use crate::app::Shared;
 use crate::auth::Caller;
 use crate::metrics::{KEEPERS, recorder};
 use crate::problem::Refusal;
+
+/// Where whoever asks needs to be nobody.
+pub(crate) const ALIVE: [&str; 2] = ["/healthz", "/api/v1/healthz"];
+
+/// The same under `/api/v1`.
+pub(super) fn beside_the_others() -> Router<Shared> {
+    Router::new()
+        .route("/api/v1/healthz", get(alive))
+        .route("/api/v1/readyz", get(ready))
+        .route("/api/v1/metrics", get(metrics))
+}
 
 fn health() -> axum::Json<Health> {
     axum::Json(Health { status: "ok".into(), version: env!("CARGO_PKG_VERSION").into() })

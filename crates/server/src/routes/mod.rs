@@ -12,7 +12,7 @@ mod decisions;
 mod events;
 mod export;
 mod gc;
-mod health;
+pub(crate) mod health;
 pub(crate) mod hooks;
 mod identities;
 mod imports;
@@ -113,7 +113,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
     name_operations(&mut document);
     describe_errors(&mut document);
     describe_security(&mut document);
-    let router = router.method_not_allowed_fallback(wrong_method).fallback(unknown);
+    let router = router.merge(health::beside_the_others()).method_not_allowed_fallback(wrong_method).fallback(unknown);
     (router, document)
 }
 
