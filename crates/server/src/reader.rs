@@ -108,7 +108,10 @@ impl Reader {
         let mine = self.task.is_none() || self.task == frame.task;
         mine && match frame.sort {
             Sort::Durable => frame.seq > self.after,
-            Sort::Live => self.live == Live::With && number >= self.live_from && self.joining.is_none(),
+            Sort::Live => {
+                let fresh = number >= self.live_from && frame.seq >= self.after;
+                self.live == Live::With && fresh && self.joining.is_none()
+            }
         }
     }
 
@@ -189,6 +192,17 @@ mod tests {
         push(&ring, 11, Sort::Live, "one ");
         push(&ring, 12, Sort::Durable, "plan");
         assert_eq!(taken(&mut reader, &ring), ["asked", "plan", "one two"]);
+    }
+
+    #[test]
+    fn who_is_ahead_of_the_ring_gets_nothing_that_came_before() {
+        let ring = ring();
+        let mut reader = reader(&ring, 12, Live::With);
+        reader.join(Some(Joining { after: Seq(12), items: vec![] }));
+        push(&ring, 11, Sort::Live, "the end of what is recorded");
+        push(&ring, 12, Sort::Durable, "recorded");
+        push(&ring, 12, Sort::Live, "the next");
+        assert_eq!(taken(&mut reader, &ring), ["the next"]);
     }
 
     #[test]
