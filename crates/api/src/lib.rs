@@ -12,6 +12,7 @@ pub mod card;
 pub mod client;
 pub mod content;
 pub mod daemon;
+pub mod delivery;
 pub mod diff;
 pub mod event;
 pub mod export;

@@ -33,8 +33,11 @@ pub struct Notices {
     /// The chat in which they hear of such tasks: the chosen one, else the one that they wrote from last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_in: Option<Uuid>,
-    /// Their chats, in the order in which they began.
+    /// Their chats, in the order in which they began, and then the groups that they spoke in.
     pub chats: Vec<ChatNotices>,
+    /// Their browsers that are told things by push.
+    #[serde(default)]
+    pub browsers: Vec<BrowserNotices>,
 }
 
 /// What one chat is told.
@@ -42,14 +45,30 @@ pub struct Notices {
 pub struct ChatNotices {
     /// Which conversation.
     pub conversation: Uuid,
-    /// As whom the caller is there, such as `telegram:4711`.
+    /// As whom the caller is there, such as `telegram:4711`; the channel and the place of a group.
     pub identity: String,
     /// `telegram` or `feishu`.
     pub channel: String,
+    /// Whether others read along. Their quiet hours differ, so a group keeps none.
+    #[serde(default)]
+    pub group: bool,
     /// For which reasons; nothing is told unasked if there is none.
     pub reasons: Vec<NoticeReason>,
     /// How many messages wait for quiet hours to end.
     pub held: usize,
+}
+
+/// What one browser is told by push.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BrowserNotices {
+    /// Its login.
+    pub login: Uuid,
+    /// What the browser calls itself.
+    pub browser: String,
+    /// Whether it is the one that asks.
+    pub current: bool,
+    /// For which reasons; nothing if there is none.
+    pub reasons: Vec<NoticeReason>,
 }
 
 /// Hours at which nothing is told unasked. What comes then is told as one digest when they end.

@@ -52,7 +52,7 @@ pub use error::EngineError;
 pub use home::{Home, HomeError, HomeLock};
 pub use hub::{Hub, LiveKind, LiveText, Published, SoFar};
 pub use import::{Imported, NativeSession};
-pub use notices::{ChatNotices, Notices};
+pub use notices::{ChatNotices, Notices, Readers};
 pub use pairing::Pairing;
 pub use policy::{Always, Author};
 pub use retention::{Freed, FreedKind};

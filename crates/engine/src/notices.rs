@@ -1,21 +1,22 @@
 //! What a person chose to be told, and what happened lately.
 //!
-//! **Invariant:** a person chooses for themselves: only a chat of theirs is changed by them from elsewhere.
+//! **Invariant:** a person chooses for themselves: only a chat of theirs, or a group that they spoke in, is changed by them
+//! from elsewhere.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use throughline_model::command::Command;
-use throughline_model::conversation::ConversationCommand;
+use throughline_model::conversation::{Channel, ConversationCommand};
 use throughline_model::ids::{ConversationId, PersonId};
-use throughline_model::notice::{Quiet, Reasons};
-use throughline_model::person::{Identity, Person, PersonCommand};
+use throughline_model::notice::{Quiet, Reason, Reasons};
+use throughline_model::person::{Person, PersonCommand};
 use throughline_model::present::{self, Locale};
 use throughline_model::rejection::Rejection;
 use throughline_model::reply::Reply;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
-use throughline_store::port::{Answer, Ask, TaskQuery};
+use throughline_model::view::{DeliveryRow, TaskRow};
+use throughline_store::port::{Answer, Ask, DeliveryQuery, TaskQuery};
 
 use crate::core::Core;
 use crate::engine::Engine;
@@ -47,12 +48,25 @@ pub struct Notices {
 pub struct ChatNotices {
     /// Which.
     pub conversation: ConversationId,
-    /// As whom they are there.
-    pub identity: Identity,
+    /// What it is called: as whom they are there, or the group.
+    pub name: String,
+    /// Where it is.
+    pub channel: Channel,
+    /// Who reads along.
+    pub readers: Readers,
     /// For which reasons.
     pub reasons: Reasons,
     /// How much waits for quiet hours to end.
     pub held: usize,
+}
+
+/// Who reads along in a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Nobody else.
+    Alone,
+    /// A group.
+    Group,
 }
 
 impl Engine {
@@ -63,22 +77,23 @@ impl Engine {
     pub async fn notices(&self, person: PersonId) -> Result<Notices, EngineError> {
         let person = self.person(person).await?;
         let mut chats = vec![];
-        for chat in &person.chats {
-            let state = self.state(StreamId::Conversation(chat.conversation)).await?;
-            let told = state.conversation().map(|known| known.told.clone()).unwrap_or_default();
-            chats.push(ChatNotices {
-                conversation: chat.conversation,
-                identity: chat.identity.clone(),
-                reasons: told.reasons,
-                held: told.held.len(),
-            });
+        for conversation in person.places() {
+            let state = self.state(StreamId::Conversation(conversation)).await?;
+            let Some(known) = state.conversation() else { continue };
+            let Some(address) = &known.address else { continue };
+            let (name, readers) = match &address.with {
+                Some(identity) => (identity.handle(), Readers::Alone),
+                None => (format!("{}:{}", known.channel.word(), address.place), Readers::Group),
+            };
+            let (reasons, held) = (known.told.reasons.clone(), known.told.held.len());
+            chats.push(ChatNotices { conversation, name, channel: known.channel, readers, reasons, held });
         }
         let (main, told_in) = (person.notices.main, person.main_chat());
         let quiet_until = person.notices.quiet.as_ref().and_then(|quiet| quiet::ends(quiet, self.now()));
         Ok(Notices { quiet: person.notices.quiet, quiet_until, main, told_in, chats })
     }
 
-    /// Tells one of their chats for these reasons, and for no other.
+    /// Tells one of their chats, or a group that they spoke in, for these reasons, and for no other.
     ///
     /// # Errors
     /// If it is none of theirs, or the store fails.
@@ -89,7 +104,7 @@ impl Engine {
         reasons: Reasons,
     ) -> Result<(), EngineError> {
         let known = self.person(person).await?;
-        if !known.chats.iter().any(|known| known.conversation == chat) {
+        if !known.places().any(|known| known == chat) {
             return Err(Rejection::NotFound { what: "chat of yours" }.into());
         }
         self.tune(chat, reasons).await
@@ -140,6 +155,34 @@ impl Engine {
         self.send(StreamId::Person(person), Command::Person(PersonCommand::ChooseQuiet { quiet: None })).await.map(drop)
     }
 
+    /// The quiet hours of a person that it is in now, and that hold what is told for this reason: when they began, and
+    /// when they end.
+    ///
+    /// # Errors
+    /// If there is no such person, or the store fails.
+    pub async fn quiet_for(
+        &self,
+        person: PersonId,
+        reason: Option<Reason>,
+    ) -> Result<Option<(Timestamp, Timestamp)>, EngineError> {
+        let quiet = self.person(person).await?.notices.quiet;
+        let holds = |quiet: &Quiet| reason.is_none_or(|reason| !quiet.except.has(reason));
+        Ok(quiet.filter(holds).and_then(|quiet| quiet::span(&quiet, self.now())))
+    }
+
+    /// What happened since then, and what needs the person, in a line; none if there is nothing to say.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn summary(
+        &self,
+        person: PersonId,
+        locale: Locale,
+        since: Timestamp,
+    ) -> Result<Option<String>, EngineError> {
+        Ok(present::summary(locale, &tasks_of(&self.inner.core, person).await?, since))
+    }
+
     /// What happened in so many hours, and what needs the person.
     ///
     /// # Errors
@@ -162,6 +205,22 @@ pub(crate) async fn digest(
     locale: Locale,
     since: Timestamp,
 ) -> Result<Reply, EngineError> {
+    let (rows, now) = (tasks_of(core, person).await?, core.clock.at());
+    let state = core.state(StreamId::Person(person)).await?;
+    let chats: Vec<ConversationId> =
+        state.person().into_iter().flat_map(|person| &person.chats).map(|chat| chat.conversation).collect();
+    let lost = match lost(chats) {
+        Some(query) => match core.store.ask(Ask::Deliveries(query)).await? {
+            Answer::Deliveries(rows) => rows.iter().filter(|row| row.at >= since && row.is_lost()).count(),
+            _ => 0,
+        },
+        None => 0,
+    };
+    Ok(present::digest(locale, &rows, lost, since, now))
+}
+
+/// The tasks of a person's projects, most urgent first.
+async fn tasks_of(core: &Core, person: PersonId) -> Result<Vec<TaskRow>, EngineError> {
     let mut projects = vec![];
     if let Answer::Projects(rows) = core.store.ask(Ask::Projects).await? {
         for row in rows {
@@ -171,22 +230,15 @@ pub(crate) async fn digest(
             }
         }
     }
-    let now = core.clock.at();
-    let rows = match projects.is_empty() {
-        true => vec![],
-        false => core.store.tasks(TaskQuery { projects, all: true, limit: TASKS, ..TaskQuery::default() }).await?,
-    };
-    let state = core.state(StreamId::Person(person)).await?;
-    let chats: HashSet<ConversationId> =
-        state.person().into_iter().flat_map(|person| &person.chats).map(|chat| chat.conversation).collect();
-    let lost = match core.store.ask(Ask::Deliveries(DELIVERIES)).await? {
-        Answer::Deliveries(rows) => {
-            let failed = |state: &str| matches!(state, "expired" | "dead" | "unknown");
-            // What only tells how far work is has no words of its own, and is no loss.
-            let lost = rows.iter().filter(|row| row.at >= since && failed(&row.state) && !row.text.is_empty());
-            lost.filter(|row| chats.contains(&row.conversation)).count()
-        }
-        _ => 0,
-    };
-    Ok(present::digest(locale, &rows, lost, since, now))
+    if projects.is_empty() {
+        return Ok(vec![]);
+    }
+    Ok(core.store.tasks(TaskQuery { projects, all: true, limit: TASKS, ..TaskQuery::default() }).await?)
+}
+
+/// Asks for what did not arrive in these chats; there is nothing to ask without any.
+fn lost(chats: Vec<ConversationId>) -> Option<DeliveryQuery> {
+    let states = DeliveryRow::LOST.map(str::to_owned).to_vec();
+    let query = DeliveryQuery { conversations: chats, states, limit: DELIVERIES, ..DeliveryQuery::default() };
+    (!query.conversations.is_empty()).then_some(query)
 }

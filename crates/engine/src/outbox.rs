@@ -12,7 +12,7 @@ use throughline_channels::mask::Mask;
 use throughline_channels::{Abilities, Channel, Channels, MessageRef, Outbound, Place, SendError, Upload};
 use throughline_model::command::Command;
 use throughline_model::conversation::{Address, Conversation, ConversationCommand};
-use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
+use throughline_model::delivery::{Cause, Delivery, DeliveryOutcome, PushReason};
 use throughline_model::ids::{ConversationId, DeliveryId};
 use throughline_model::outbound::Seen;
 use throughline_model::stream::StreamId;
@@ -39,11 +39,26 @@ pub(crate) struct Outbox {
 
 /// What became of a try.
 enum Tried {
-    Settled(DeliveryOutcome, Option<String>),
+    /// The platform took it, and calls it this.
+    Sent(Option<String>),
+    /// It did not arrive, or nobody can know.
+    Lost(DeliveryOutcome, Option<Cause>),
+    /// A part of it is there under this name.
+    InPart(Option<String>),
     /// The platform has not taken it, and wants to be asked again after this long.
-    Later(Duration),
+    Later(Duration, Cause),
     /// Its person wants quiet until then.
     Held(Timestamp),
+}
+
+impl Tried {
+    fn dead(cause: Cause) -> Self {
+        Tried::Lost(DeliveryOutcome::Dead, Some(cause))
+    }
+
+    fn unknown(cause: Cause) -> Self {
+        Tried::Lost(DeliveryOutcome::Unknown, Some(cause))
+    }
 }
 
 impl Outbox {
@@ -71,16 +86,24 @@ impl Outbox {
             let now = self.core.clock.at();
             // Should the clock have gone back, the row of this one is due again when it is.
             let Some(first) = known.outbound.iter().find(|queued| queued.is_due(now)) else { return Ok(()) };
+            let delivery = first.id;
+            let settle =
+                |outcome, message, cause| ConversationCommand::SettleDelivery { delivery, outcome, message, cause };
             match self.send(known, first).await? {
-                Tried::Settled(outcome, message) => {
-                    let settle = ConversationCommand::SettleDelivery { delivery: first.id, outcome, message };
+                Tried::Sent(message) => {
+                    self.tell(conversation, settle(DeliveryOutcome::Sent, message, None)).await?;
+                }
+                Tried::Lost(outcome, cause) => self.tell(conversation, settle(outcome, None, cause)).await?,
+                Tried::InPart(message) => {
+                    let settle = settle(DeliveryOutcome::Unknown, message, Some(Cause::InPart));
                     self.tell(conversation, settle).await?;
                 }
                 Tried::Held(until) => {
-                    self.tell(conversation, ConversationCommand::HoldDelivery { delivery: first.id, until }).await?;
+                    self.tell(conversation, ConversationCommand::HoldDelivery { delivery, until }).await?;
                 }
-                Tried::Later(after) => {
-                    self.tell(conversation, ConversationCommand::PostponeDelivery { delivery: first.id }).await?;
+                Tried::Later(after, cause) => {
+                    let postpone = ConversationCommand::PostponeDelivery { delivery, cause: Some(cause) };
+                    self.tell(conversation, postpone).await?;
                     // The door stays closed: whoever comes later must not overtake, nor ask the platform too soon.
                     tokio::time::sleep(after).await;
                 }
@@ -89,47 +112,61 @@ impl Outbox {
     }
 
     async fn send(&self, conversation: &Conversation, delivery: &Delivery) -> Result<Tried, ExecuteError> {
-        let settled = |outcome| Ok(Tried::Settled(outcome, None));
         let Some((channel, address)) = self.channels.of(conversation.channel).zip(conversation.address.as_ref()) else {
-            return settled(DeliveryOutcome::Dead);
+            return Ok(Tried::dead(Cause::NoChannel));
         };
         if delivery.push == PushReason::Progress && !channel.abilities().edits {
-            return settled(DeliveryOutcome::Dead);
+            return Ok(Tried::dead(Cause::Unable));
         }
         let again = self.again_is_once(channel.abilities(), conversation, delivery);
-        if delivery.attempted && again == Again::Twice {
+        if delivery.handed.attempted && again == Again::Twice {
             tracing::warn!(delivery = %delivery.id, "a delivery may have arrived before the daemon stopped");
-            return settled(DeliveryOutcome::Unknown);
+            return Ok(Tried::unknown(Cause::Interrupted));
         }
         if self.core.clock.at() >= delivery.expires_at {
-            return settled(DeliveryOutcome::Expired);
+            return Ok(Tried::Lost(DeliveryOutcome::Expired, None));
         }
         if let Some(until) = quiet::until(&conversation.told, delivery, self.core.clock.at()) {
             match delivery.push {
                 // Changes ring nowhere, so what was begun goes on; what was not is not begun at night.
                 PushReason::Progress if is_begun(conversation, delivery) => {}
-                PushReason::Progress => return settled(DeliveryOutcome::Dead),
+                PushReason::Progress => return Ok(Tried::dead(Cause::Quiet)),
                 _ => return Ok(Tried::Held(until)),
             }
         }
         if !self.reaches(conversation, address).await? {
             tracing::warn!(delivery = %delivery.id, "a delivery has nobody to go to any more");
-            return settled(DeliveryOutcome::Dead);
+            return Ok(Tried::dead(Cause::NobodyThere));
         }
         let place = Place(address.place.clone());
         if let Some(file) = parcel::of(&self.core, &self.mask, delivery, &place).await? {
-            let Some(file) = file else { return settled(DeliveryOutcome::Dead) };
+            let Some(file) = file else { return Ok(Tried::dead(Cause::NoFile)) };
             self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-            return Ok(hand_over_file(channel.as_ref(), delivery, &file, again).await);
+            let tried = hand_over_file(channel.as_ref(), delivery, &file, again).await;
+            return Ok(self.masked(tried));
         }
         let writer = Writer { core: &self.core, mask: &self.mask, abilities: channel.abilities() };
         let Some(mut letter) = writer.letter(conversation, delivery).await? else {
-            return settled(DeliveryOutcome::Superseded);
+            return Ok(Tried::Lost(DeliveryOutcome::Superseded, None));
         };
         // Once more, as people will see it: markup may have kept the halves of a secret apart.
         letter.text = self.mask.rich(&letter.text);
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-        Ok(hand_over(channel.as_ref(), delivery, &place, letter, again).await)
+        Ok(self.masked(hand_over(channel.as_ref(), delivery, &place, letter, again).await))
+    }
+
+    /// A platform's words are kept, and it may repeat what it was given.
+    fn masked(&self, tried: Tried) -> Tried {
+        let masked = |cause| match cause {
+            Cause::Refused { words } => Cause::refused(&self.mask.apply(&words)),
+            Cause::NoAnswer { words } => Cause::no_answer(&self.mask.apply(&words)),
+            other => other,
+        };
+        match tried {
+            Tried::Lost(outcome, cause) => Tried::Lost(outcome, cause.map(masked)),
+            Tried::Later(after, cause) => Tried::Later(after, masked(cause)),
+            other @ (Tried::Sent(_) | Tried::InPart(_) | Tried::Held(_)) => other,
+        }
     }
 
     /// Whether whoever is at the address is still who the conversation is with. Revocation takes effect at once.
@@ -215,32 +252,32 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
             Ok(receipt) => sent = Some(receipt.message.0),
             // A part has arrived, so sending it again would say it twice, unless the platform knows it again.
             Err(SendError::Later { .. }) if sent.is_some() && again == Again::Twice => {
-                return Tried::Settled(DeliveryOutcome::Unknown, sent);
+                return Tried::InPart(sent);
             }
             Err(error) => return failed(delivery, error, again),
         }
     }
-    Tried::Settled(DeliveryOutcome::Sent, sent)
+    Tried::Sent(sent)
 }
 
 async fn hand_over_file(channel: &dyn Channel, delivery: &Delivery, file: &Upload, again: Again) -> Tried {
     match channel.upload(file).await {
-        Ok(receipt) => Tried::Settled(DeliveryOutcome::Sent, Some(receipt.message.0)),
+        Ok(receipt) => Tried::Sent(Some(receipt.message.0)),
         Err(error) => failed(delivery, error, again),
     }
 }
 
 fn failed(delivery: &Delivery, error: SendError, again: Again) -> Tried {
     match error {
-        SendError::Later { after_secs } => Tried::Later(Duration::from_secs(after_secs)),
-        SendError::Unknown(_) if again == Again::Once => Tried::Later(RETRY),
+        SendError::Later { after_secs } => Tried::Later(Duration::from_secs(after_secs), Cause::Busy),
+        SendError::Unknown(why) if again == Again::Once => Tried::Later(RETRY, Cause::NoAnswer { words: why }),
         SendError::Unknown(why) => {
             tracing::warn!(why, delivery = %delivery.id, "a delivery may or may not have arrived");
-            Tried::Settled(DeliveryOutcome::Unknown, None)
+            Tried::unknown(Cause::NoAnswer { words: why })
         }
         SendError::Dead(why) => {
             tracing::warn!(why, delivery = %delivery.id, "a delivery cannot be sent");
-            Tried::Settled(DeliveryOutcome::Dead, None)
+            Tried::dead(Cause::Refused { words: why })
         }
     }
 }

@@ -28,6 +28,11 @@ pub(crate) fn until(told: &Told, delivery: &Delivery, at: Timestamp) -> Option<T
 
 /// When the quiet hours end that it is in at this moment.
 pub(crate) fn ends(quiet: &Quiet, at: Timestamp) -> Option<Timestamp> {
+    span(quiet, at).map(|(_, ends)| ends)
+}
+
+/// When the quiet hours began that it is in at this moment, and when they end.
+pub(crate) fn span(quiet: &Quiet, at: Timestamp) -> Option<(Timestamp, Timestamp)> {
     let zone = zone(&quiet.zone)?;
     let now = Moment::from_millisecond(at.millis()).ok()?;
     let today = now.to_zoned(zone.clone()).date();
@@ -40,7 +45,8 @@ pub(crate) fn ends(quiet: &Quiet, at: Timestamp) -> Option<Timestamp> {
     [today.yesterday().ok(), Some(today)].into_iter().flatten().find_map(|day| {
         let last = if next_day { day.checked_add(1.day()).ok()? } else { day };
         let (begins, ends) = (moment(day, quiet.from)?, moment(last, quiet.until)?);
-        (begins <= now && now < ends).then(|| Timestamp::from_millis(ends.as_millisecond()))
+        let moment = |at: Moment| Timestamp::from_millis(at.as_millisecond());
+        (begins <= now && now < ends).then(|| (moment(begins), moment(ends)))
     })
 }
 

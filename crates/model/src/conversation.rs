@@ -10,14 +10,14 @@ use crate::approval::{Decision, Source, Verdict};
 use crate::command::Command;
 use crate::content::{ContentBlock, plain_text};
 use crate::correction::Correction;
-use crate::delivery::{Delivery, DeliveryOutcome};
+use crate::delivery::{Cause, Delivery, DeliveryOutcome};
 use crate::effect::Effect;
 use crate::execution::Role;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::notice::{Quiet, Reasons, Told};
 use crate::outbound::{self, Progress, Stage};
-use crate::person::{Identity, PersonCommand};
+use crate::person::{Group, Identity, PersonCommand};
 use crate::project::ProjectCommand;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -253,6 +253,9 @@ pub enum ConversationCommand {
     PostponeDelivery {
         /// Which.
         delivery: DeliveryId,
+        /// Why.
+        #[serde(default)]
+        cause: Option<Cause>,
     },
     /// Say what became of it.
     SettleDelivery {
@@ -263,6 +266,9 @@ pub enum ConversationCommand {
         /// The platform's name of the message that it became.
         #[serde(default)]
         message: Option<String>,
+        /// Why it did not arrive.
+        #[serde(default)]
+        cause: Option<Cause>,
     },
 }
 
@@ -328,6 +334,9 @@ pub enum ConversationEvent {
     DeliveryPostponed {
         /// Which.
         delivery: DeliveryId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
     },
     /// This became of it.
     DeliverySettled {
@@ -338,6 +347,9 @@ pub enum ConversationEvent {
         /// The platform's name of the message that it became.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        /// Why it did not arrive.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
     },
 }
 
@@ -385,20 +397,20 @@ pub(crate) fn decide(
         ConversationCommand::EndQuiet if state.told.held.is_empty() => Ok(vec![]),
         ConversationCommand::EndQuiet | ConversationCommand::Digest => Ok(outbound::digest(state, at)),
         ConversationCommand::AttemptDelivery { delivery } => {
-            Ok(match state.outbound.iter().any(|known| known.id == delivery && !known.attempted) {
+            Ok(match state.outbound.iter().any(|known| known.id == delivery && !known.handed.attempted) {
                 true => vec![ConversationEvent::DeliveryAttempted { delivery }],
                 false => vec![],
             })
         }
-        ConversationCommand::PostponeDelivery { delivery } => {
-            Ok(match state.outbound.iter().any(|known| known.id == delivery && known.attempted) {
-                true => vec![ConversationEvent::DeliveryPostponed { delivery }],
+        ConversationCommand::PostponeDelivery { delivery, cause } => {
+            Ok(match state.outbound.iter().any(|known| known.id == delivery && known.handed.attempted) {
+                true => vec![ConversationEvent::DeliveryPostponed { delivery, cause }],
                 false => vec![],
             })
         }
-        ConversationCommand::SettleDelivery { delivery, outcome, message } => {
+        ConversationCommand::SettleDelivery { delivery, outcome, message, cause } => {
             Ok(match state.outbound.iter().any(|known| known.id == delivery) {
-                true => vec![ConversationEvent::DeliverySettled { delivery, outcome, message }],
+                true => vec![ConversationEvent::DeliverySettled { delivery, outcome, message, cause }],
                 false => vec![],
             })
         }
@@ -452,12 +464,12 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
         (Some(state), ConversationEvent::QuietKept { quiet }) => state.told.quiet.clone_from(quiet),
         (Some(state), ConversationEvent::DeliveryHeld { delivery, .. }) => outbound::held(state, *delivery),
         (Some(state), ConversationEvent::DeliveryAttempted { delivery }) => {
-            outbound::attempted(state, *delivery, true);
+            outbound::attempted(state, *delivery);
         }
-        (Some(state), ConversationEvent::DeliveryPostponed { delivery }) => {
-            outbound::attempted(state, *delivery, false);
+        (Some(state), ConversationEvent::DeliveryPostponed { delivery, cause }) => {
+            outbound::postponed(state, *delivery, cause.as_ref());
         }
-        (Some(state), ConversationEvent::DeliverySettled { delivery, outcome, message }) => {
+        (Some(state), ConversationEvent::DeliverySettled { delivery, outcome, message, .. }) => {
             outbound::settled(state, *delivery, *outcome, message.as_deref(), at);
         }
         (Some(state), ConversationEvent::InputReceived(_)) => state.told.spoken_at = Some(at),
@@ -509,8 +521,10 @@ pub(crate) fn react(state: &Conversation, event: &ConversationEvent, at: Timesta
 
 /// Where a person writes from is where they are.
 fn wrote(state: &Conversation, received: &Received) -> Option<Effect> {
-    state.address.as_ref()?.with.as_ref()?;
-    let from = PersonCommand::WriteFrom { conversation: state.id };
+    let from = match &state.address.as_ref()?.with {
+        Some(_) => PersonCommand::WriteFrom { conversation: state.id },
+        None => PersonCommand::SpeakIn { group: Group { conversation: state.id, channel: state.channel } },
+    };
     Some(Effect::Tell { to: StreamId::Person(received.person), command: Box::new(Command::Person(from)) })
 }
 

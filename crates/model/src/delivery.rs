@@ -45,9 +45,94 @@ pub struct Delivery {
     pub due_at: Option<Timestamp>,
     /// After this moment nobody wants it.
     pub expires_at: Timestamp,
-    /// Whether it was handed to the platform. If nothing is known of that, it may have arrived.
+    /// Whether and how often it was handed to the platform.
+    #[serde(flatten)]
+    pub handed: Handed,
+}
+
+/// How often something was handed to a platform, and what came of it so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handed {
+    /// It was, and nothing is known of that yet. Should the daemon die now, it may have arrived.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub attempted: bool,
+    /// So often.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tries: u32,
+    /// Why the last try came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(tries: &u32) -> bool {
+    *tries == 0
+}
+
+/// Why a delivery did not arrive, or not yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Cause {
+    /// The platform asked to come again later.
+    Busy,
+    /// The platform does not take it, and says why.
+    Refused {
+        /// In its words.
+        words: String,
+    },
+    /// No answer came, so the platform may have it.
+    NoAnswer {
+        /// What came instead.
+        words: String,
+    },
+    /// The daemon ended while it was handed over.
+    Interrupted,
+    /// A part of it arrived.
+    InPart,
+    /// Whom it was for is not paired there any more, or groups are not told any more.
+    NobodyThere,
+    /// The channel is not set up any more.
+    NoChannel,
+    /// The platform cannot show such a thing.
+    Unable,
+    /// Its file is gone, or has a secret in it that cannot be masked.
+    NoFile,
+    /// It is quiet, and this is of no use later.
+    Quiet,
+}
+
+impl Cause {
+    /// How much of a platform's own words is kept.
+    const WORDS_CHARS: usize = 200;
+
+    /// The platform does not take it.
+    #[must_use]
+    pub fn refused(words: &str) -> Self {
+        Cause::Refused { words: words.chars().take(Self::WORDS_CHARS).collect() }
+    }
+
+    /// No answer came.
+    #[must_use]
+    pub fn no_answer(words: &str) -> Self {
+        Cause::NoAnswer { words: words.chars().take(Self::WORDS_CHARS).collect() }
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Cause::Busy => "busy",
+            Cause::Refused { .. } => "refused",
+            Cause::NoAnswer { .. } => "no_answer",
+            Cause::Interrupted => "interrupted",
+            Cause::InPart => "in_part",
+            Cause::NobodyThere => "nobody_there",
+            Cause::NoChannel => "no_channel",
+            Cause::Unable => "unable",
+            Cause::NoFile => "no_file",
+            Cause::Quiet => "quiet",
+        }
+    }
 }
 
 impl Delivery {
@@ -78,7 +163,7 @@ impl Delivery {
             text: received.reply.as_ref().map(|reply| reply.text.clone()).unwrap_or_default(),
             due_at: None,
             expires_at: at.after(TTL),
-            attempted: false,
+            handed: Handed::default(),
         }
     }
 
@@ -103,7 +188,7 @@ impl Delivery {
             text: text.into(),
             due_at: None,
             expires_at: at.after(TTL),
-            attempted: false,
+            handed: Handed::default(),
         }
     }
 
@@ -154,6 +239,22 @@ impl PushReason {
             | PushReason::Digest { .. }
             | PushReason::Reply => true,
             PushReason::Decided | PushReason::Progress | PushReason::Worked => false,
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            PushReason::NeedsApproval => "approval",
+            PushReason::AsksQuestion => "question",
+            PushReason::Completed => "completed",
+            PushReason::Failed => "failed",
+            PushReason::Reply => "reply",
+            PushReason::Decided => "decided",
+            PushReason::Progress => "progress",
+            PushReason::Worked => "worked",
+            PushReason::Digest { .. } => "digest",
         }
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use crate::conversation::{Conversation, ConversationEvent};
-use crate::delivery::{self, Delivery, DeliveryOutcome, PushReason};
+use crate::delivery::{self, Cause, Delivery, DeliveryOutcome, Handed, PushReason};
 use crate::ids::{DeliveryId, Id as _, TaskId, TurnId};
 use crate::notice::{Quiet, Reason};
 use crate::time::Timestamp;
@@ -81,7 +81,7 @@ pub(crate) fn deliver(state: &Conversation, delivery: Delivery) -> Vec<Conversat
     }
     let asks = |known: &&Delivery| known.approval == delivery.approval;
     let asked = delivery.approval.is_some_and(|approval| state.asking.contains_key(&approval));
-    if asked || state.outbound.iter().filter(asks).any(|known| known.attempted) {
+    if asked || state.outbound.iter().filter(asks).any(|known| known.handed.attempted) {
         return vec![ConversationEvent::DeliveryQueued { delivery }];
     }
     state.outbound.iter().chain(&state.told.held).filter(asks).map(superseded).collect()
@@ -89,7 +89,7 @@ pub(crate) fn deliver(state: &Conversation, delivery: Delivery) -> Vec<Conversat
 
 /// Keeps for later what came in quiet hours; of too much, what asks nothing goes first.
 pub(crate) fn hold(state: &Conversation, delivery: DeliveryId, until: Timestamp) -> Vec<ConversationEvent> {
-    if !state.outbound.iter().any(|known| known.id == delivery && !known.attempted) {
+    if !state.outbound.iter().any(|known| known.id == delivery && !known.handed.attempted) {
         return vec![];
     }
     let held = &state.told.held;
@@ -138,7 +138,7 @@ pub(crate) fn report(
     let known = state.progress.get(&turn);
     let telling =
         || state.outbound.iter().filter(|known| known.turn == Some(turn) && known.push == PushReason::Progress);
-    let waits = |known: &&Delivery| !known.attempted;
+    let waits = |known: &&Delivery| !known.handed.attempted;
     let queue = |push, due_at: Timestamp, ttl| ConversationEvent::DeliveryQueued {
         delivery: message(state, task, turn, push, due_at, due_at.after(ttl)),
     };
@@ -179,12 +179,13 @@ fn message(
         text: String::new(),
         due_at: Some(due_at),
         expires_at,
-        attempted: false,
+        handed: Handed::default(),
     }
 }
 
 fn superseded(known: &Delivery) -> ConversationEvent {
-    ConversationEvent::DeliverySettled { delivery: known.id, outcome: DeliveryOutcome::Superseded, message: None }
+    let outcome = DeliveryOutcome::Superseded;
+    ConversationEvent::DeliverySettled { delivery: known.id, outcome, message: None, cause: None }
 }
 
 pub(crate) fn queued(state: &mut Conversation, delivery: &Delivery, at: Timestamp) {
@@ -207,9 +208,15 @@ pub(crate) fn held(state: &mut Conversation, delivery: DeliveryId) {
     state.told.held.push(held);
 }
 
-pub(crate) fn attempted(state: &mut Conversation, delivery: DeliveryId, attempted: bool) {
+pub(crate) fn attempted(state: &mut Conversation, delivery: DeliveryId) {
     for known in state.outbound.iter_mut().filter(|known| known.id == delivery) {
-        known.attempted = attempted;
+        known.handed = Handed { attempted: true, tries: known.handed.tries.saturating_add(1), cause: None };
+    }
+}
+
+pub(crate) fn postponed(state: &mut Conversation, delivery: DeliveryId, cause: Option<&Cause>) {
+    for known in state.outbound.iter_mut().filter(|known| known.id == delivery) {
+        known.handed = Handed { attempted: false, cause: cause.cloned(), ..known.handed };
     }
 }
 

@@ -15,6 +15,8 @@ use crate::time::{Now, Timestamp};
 
 /// How many codes a person can have out at once; the oldest goes first.
 const MAX_OFFERS: usize = 4;
+/// How many groups are remembered; the oldest goes.
+const MAX_GROUPS: usize = 64;
 
 /// A place where a person can be recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -109,6 +111,9 @@ pub struct Person {
     /// Where they can be told something that happens elsewhere.
     #[serde(default)]
     pub chats: Vec<Chat>,
+    /// Where they spoke and others read along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
     /// What they want to be told, and where.
     #[serde(default)]
     pub notices: Notices,
@@ -123,12 +128,17 @@ impl Person {
         self.notices.main.filter(theirs).or(self.notices.recent.filter(theirs)).or_else(last)
     }
 
+    /// All conversations in which they are told things.
+    pub fn places(&self) -> impl Iterator<Item = ConversationId> {
+        self.chats.iter().map(|chat| chat.conversation).chain(self.groups.iter().map(|group| group.conversation))
+    }
+
     /// Where news of a task goes in which these conversations take part; none if they are told there already.
     fn elsewhere(&self, news: &Delivery, taking_part: &[ConversationId]) -> Option<ConversationId> {
         match (news.push, news.approval) {
             // Who was asked is told how it ended, in the message that asked.
             (PushReason::Decided, Some(approval)) => self.notices.asked.get(&approval).copied(),
-            _ if self.chats.iter().any(|chat| taking_part.contains(&chat.conversation)) => None,
+            _ if self.places().any(|place| taking_part.contains(&place)) => None,
             _ => self.main_chat(),
         }
     }
@@ -141,6 +151,15 @@ pub struct Chat {
     pub conversation: ConversationId,
     /// As whom they are there.
     pub identity: Identity,
+}
+
+/// A conversation on a channel that messages are pushed to, where others read along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Which.
+    pub conversation: ConversationId,
+    /// On which channel.
+    pub channel: Channel,
 }
 
 /// What can be asked of a person's record.
@@ -191,6 +210,11 @@ pub enum PersonCommand {
     WriteFrom {
         /// Which.
         conversation: ConversationId,
+    },
+    /// They spoke where others read along.
+    SpeakIn {
+        /// Where.
+        group: Group,
     },
     /// Tell them nothing unasked at these hours.
     ChooseQuiet {
@@ -259,6 +283,11 @@ pub enum PersonEvent {
         /// Which.
         conversation: ConversationId,
     },
+    /// They spoke for the first time where others read along.
+    GroupMet {
+        /// Where.
+        group: Group,
+    },
     /// They chose quiet hours, or none.
     QuietChosen {
         /// Which.
@@ -307,10 +336,13 @@ pub(crate) fn decide(state: Option<&Person>, command: PersonCommand, now: Now) -
             | PersonCommand::Pair { .. },
         ) => Err(Rejection::NotFound { what: "person" }),
         // Somebody of whom there is no record has no chat to be told in.
-        (None, PersonCommand::WriteFrom { .. } | PersonCommand::PassOn { .. }) => Ok(vec![]),
+        (None, PersonCommand::WriteFrom { .. } | PersonCommand::SpeakIn { .. } | PersonCommand::PassOn { .. }) => {
+            Ok(vec![])
+        }
         (
             Some(person),
             command @ (PersonCommand::WriteFrom { .. }
+            | PersonCommand::SpeakIn { .. }
             | PersonCommand::ChooseQuiet { .. }
             | PersonCommand::ChooseMain { .. }
             | PersonCommand::PassOn { .. }),
@@ -342,6 +374,7 @@ fn heed(person: &Person, command: PersonCommand) -> Result<Vec<PersonEvent>, Rej
             let turned = theirs(conversation) && person.notices.recent != Some(conversation);
             turned.then_some(PersonEvent::ChatTurnedTo { conversation }).into_iter().collect()
         }
+        PersonCommand::SpeakIn { group } if !person.groups.contains(&group) => vec![PersonEvent::GroupMet { group }],
         PersonCommand::ChooseQuiet { quiet } if person.notices.quiet != quiet => {
             vec![PersonEvent::QuietChosen { quiet }]
         }
@@ -377,8 +410,9 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
     match (state.as_mut(), event) {
         (_, PersonEvent::PersonEnrolled { person, name, locale }) => {
             let (name, locale) = (name.clone(), locale.clone());
-            let (identities, offers, chats) = (vec![], vec![], vec![]);
-            *state = Some(Person { id: *person, name, locale, identities, offers, chats, notices: Notices::default() });
+            let (identities, offers, chats, groups) = (vec![], vec![], vec![], vec![]);
+            let notices = Notices::default();
+            *state = Some(Person { id: *person, name, locale, identities, offers, chats, groups, notices });
         }
         (Some(person), PersonEvent::LocaleChosen { locale }) => person.locale.clone_from(locale),
         (Some(person), PersonEvent::PairingOffered { offer }) => {
@@ -391,10 +425,17 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
         (Some(person), PersonEvent::IdentityUnlinked { identity }) => {
             person.identities.retain(|known| known != identity);
             person.chats.retain(|chat| chat.identity != *identity);
+            let there = |channel| person.identities.iter().any(|known| known.channel() == Some(channel));
+            person.groups.retain(|group| there(group.channel));
         }
         (Some(person), PersonEvent::ChatMet { chat }) => {
             person.notices.recent = Some(chat.conversation);
             person.chats.push(chat.clone());
+        }
+        (Some(person), PersonEvent::GroupMet { group }) => {
+            person.groups.push(*group);
+            let beyond = person.groups.len().saturating_sub(MAX_GROUPS);
+            person.groups.drain(..beyond);
         }
         (Some(person), PersonEvent::ChatTurnedTo { conversation }) => person.notices.recent = Some(*conversation),
         (Some(person), PersonEvent::QuietChosen { quiet }) => person.notices.quiet.clone_from(quiet),
@@ -411,6 +452,7 @@ pub(crate) fn evolve(state: &mut Option<Person>, event: &PersonEvent) {
             | PersonEvent::IdentityUnlinked { .. }
             | PersonEvent::ChatMet { .. }
             | PersonEvent::ChatTurnedTo { .. }
+            | PersonEvent::GroupMet { .. }
             | PersonEvent::QuietChosen { .. }
             | PersonEvent::MainChosen { .. }
             | PersonEvent::NewsPassedOn { .. }
@@ -442,6 +484,7 @@ pub(crate) fn react(person: &Person, event: &PersonEvent) -> Vec<Effect> {
         | PersonEvent::IdentityLinked { .. }
         | PersonEvent::ChatMet { .. }
         | PersonEvent::ChatTurnedTo { .. }
+        | PersonEvent::GroupMet { .. }
         | PersonEvent::MainChosen { .. }
         | PersonEvent::IdentityUnlinked { .. } => vec![],
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::approval::{Approval, Settlement};
 use crate::budget::Spent;
 use crate::conversation::ConversationEvent;
-use crate::delivery::Delivery;
+use crate::delivery::{Cause, Delivery, DeliveryOutcome, PushReason};
 use crate::event::Event;
 use crate::execution::{Activity, Execution, Role};
 use crate::ids::{
@@ -205,8 +205,17 @@ pub struct DeliveryRow {
     /// The message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<InputId>,
-    /// `pending`, `sending`, or how it ended.
+    /// Why it is sent. What was written before this was kept does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push: Option<PushReason>,
+    /// `pending`, `sending`, `held`, or how it ended.
     pub state: String,
+    /// How often it was handed to the platform.
+    #[serde(default)]
+    pub tries: u32,
+    /// Why it did not arrive, or not yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// The platform's name of the message that it became.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -259,7 +268,7 @@ pub fn rows(stream: StreamId, before: &State, after: &State, event: &Event, at: 
             root: project.roots.first().cloned().unwrap_or_default(),
             agent: project.default_agent.clone(),
         })],
-        (Event::Conversation(event), _) => conversation_rows(stream, before, event, at),
+        (Event::Conversation(event), _) => conversation_rows(stream, before, after, event, at),
         (Event::Person(event), State::Person(Some(person))) => person_names(person.id, event),
         (Event::Person(_) | Event::Workspace(_) | Event::Task(_) | Event::Project(_), _) => vec![],
     }
@@ -276,6 +285,7 @@ fn person_names(person: PersonId, event: &PersonEvent) -> Vec<Row> {
         PersonEvent::PersonEnrolled { .. }
         | PersonEvent::LocaleChosen { .. }
         | PersonEvent::ChatTurnedTo { .. }
+        | PersonEvent::GroupMet { .. }
         | PersonEvent::QuietChosen { .. }
         | PersonEvent::MainChosen { .. }
         | PersonEvent::NewsPassedOn { .. }
@@ -373,7 +383,13 @@ fn task_event_rows(task: TaskId, before: &State, event: &TaskEvent, at: Timestam
     }
 }
 
-fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent, at: Timestamp) -> Vec<Row> {
+fn conversation_rows(
+    stream: StreamId,
+    before: &State,
+    after: &State,
+    event: &ConversationEvent,
+    at: Timestamp,
+) -> Vec<Row> {
     let StreamId::Conversation(conversation) = stream else { return vec![] };
     match event {
         ConversationEvent::InputReceived(received) => {
@@ -414,21 +430,15 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
         ConversationEvent::DeliveryQueued { delivery } => {
             vec![Row::Delivery(delivery_row(conversation, delivery, "pending", at))]
         }
-        ConversationEvent::DeliveryPostponed { delivery } => {
-            let known = on_its_way(before, *delivery);
-            known.map(|known| Row::Delivery(delivery_row(conversation, known, "pending", at))).into_iter().collect()
-        }
-        ConversationEvent::DeliveryHeld { delivery, .. } => {
-            let known = on_its_way(before, *delivery);
-            known.map(|known| Row::Delivery(delivery_row(conversation, known, "held", at))).into_iter().collect()
-        }
-        ConversationEvent::DeliveryAttempted { delivery } => {
-            let known = on_its_way(before, *delivery);
-            known.map(|known| Row::Delivery(delivery_row(conversation, known, "sending", at))).into_iter().collect()
-        }
-        ConversationEvent::DeliverySettled { delivery, outcome, message } => {
+        ConversationEvent::DeliveryPostponed { delivery, .. } => went_on(after, *delivery, "pending", at),
+        ConversationEvent::DeliveryHeld { delivery, .. } => went_on(after, *delivery, "held", at),
+        ConversationEvent::DeliveryAttempted { delivery } => went_on(after, *delivery, "sending", at),
+        ConversationEvent::DeliverySettled { delivery, outcome, message, cause } => {
             let Some(known) = on_its_way(before, *delivery) else { return vec![] };
-            let row = DeliveryRow { message: message.clone(), ..delivery_row(conversation, known, outcome.word(), at) };
+            let row = delivery_row(conversation, known, outcome.word(), at);
+            // What is too old says why it could not leave sooner; what arrived has nothing to explain.
+            let cause = cause.clone().or(row.cause).filter(|_| *outcome != DeliveryOutcome::Sent);
+            let row = DeliveryRow { message: message.clone(), cause, ..row };
             let name = message.as_ref().map(|message| NameRow {
                 name: NameRow::of_message(conversation, message),
                 of: Some(known.id.to_string()),
@@ -440,6 +450,12 @@ fn conversation_rows(stream: StreamId, before: &State, event: &ConversationEvent
         | ConversationEvent::QuietKept { .. }
         | ConversationEvent::FocusMoved { .. } => vec![],
     }
+}
+
+/// The row of a delivery that is still on its way.
+fn went_on(after: &State, delivery: DeliveryId, state: &str, at: Timestamp) -> Vec<Row> {
+    let known = after.conversation().map(|conversation| conversation.id).zip(on_its_way(after, delivery));
+    known.map(|(conversation, known)| Row::Delivery(delivery_row(conversation, known, state, at))).into_iter().collect()
 }
 
 /// A delivery that nobody has settled, held ones too.
@@ -456,8 +472,23 @@ fn delivery_row(conversation: ConversationId, delivery: &Delivery, state: &str, 
         text: delivery.text.clone(),
         approval: delivery.approval,
         input: delivery.input,
+        push: Some(delivery.push),
         state: state.to_owned(),
+        tries: delivery.handed.tries,
+        cause: delivery.handed.cause.clone(),
         message: None,
         at,
+    }
+}
+
+impl DeliveryRow {
+    /// The states of what nobody can say has arrived.
+    pub const LOST: [&'static str; 3] = ["unknown", "dead", "expired"];
+
+    /// Whether a person may have missed it. How far work is, is of no use later, and so no loss.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        let told = self.push.map_or(!self.text.is_empty(), PushReason::rings);
+        told && Self::LOST.contains(&self.state.as_str())
     }
 }

@@ -14,7 +14,7 @@ use throughline_model::budget::Caps;
 use throughline_model::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::content::{BlobRef, ContentBlock, Text};
 use throughline_model::conversation::{Channel, ConversationCommand};
-use throughline_model::delivery::DeliveryOutcome;
+use throughline_model::delivery::{Cause, DeliveryOutcome};
 use throughline_model::event::Event;
 use throughline_model::execution::Role;
 use throughline_model::ids::TaskId;
@@ -142,9 +142,11 @@ fn work(world: &mut World) -> throughline_model::ids::TaskId {
         delivery,
         outcome: DeliveryOutcome::Sent,
         message: Some("42:7".into()),
+        cause: None,
     };
     let attempt = throughline_model::conversation::ConversationCommand::AttemptDelivery { delivery };
-    let postpone = throughline_model::conversation::ConversationCommand::PostponeDelivery { delivery };
+    let postpone =
+        throughline_model::conversation::ConversationCommand::PostponeDelivery { delivery, cause: Some(Cause::Busy) };
     for command in [attempt, postpone] {
         world
             .send(StreamId::Conversation(phone), throughline_model::command::Command::Conversation(command))
@@ -277,6 +279,8 @@ fn notices(world: &mut World, chat: throughline_model::ids::ConversationId) {
     world.open(other, Channel::Telegram);
     tell(world, second);
     tell(world, PersonCommand::WriteFrom { conversation });
+    let group = throughline_model::person::Group { conversation: world.mint.id(), channel: Channel::Telegram };
+    tell(world, PersonCommand::SpeakIn { group });
     tell(world, PersonCommand::ChooseMain { conversation: Some(conversation) });
     let time = |hour| TimeOfDay { hour, minute: 30 };
     let except = Reasons([Reason::Approval].into());
@@ -284,13 +288,17 @@ fn notices(world: &mut World, chat: throughline_model::ids::ConversationId) {
     tell(world, PersonCommand::ChooseQuiet { quiet: Some(quiet) });
     in_chat(world, ConversationCommand::ChooseReasons { reasons: Reasons([Reason::Completed].into()) });
     let task = world.rested();
-    let delivery = match &world.states[&StreamId::Conversation(chat)] {
+    let first = |world: &World| match &world.states[&StreamId::Conversation(chat)] {
         throughline_model::state::State::Conversation(Some(state)) => state.outbound[0].id,
         other => panic!("{other:?}"),
     };
+    let delivery = first(world);
     let until = Timestamp::from_millis(world.at + 1_000);
     in_chat(world, ConversationCommand::HoldDelivery { delivery, until });
     in_chat(world, ConversationCommand::EndQuiet);
+    let (outcome, cause) = (DeliveryOutcome::Dead, Some(Cause::refused("the bot was blocked by the user")));
+    let delivery = first(world);
+    in_chat(world, ConversationCommand::SettleDelivery { delivery, outcome, message: None, cause });
     world.tell(task, TaskCommand::Close { person }).expect("closed");
 }
 
@@ -347,6 +355,7 @@ const EVENTS: &[&str] = &[
     "pairing_spent",
     "chat_met",
     "chat_turned_to",
+    "group_met",
     "quiet_chosen",
     "main_chosen",
     "news_passed_on",

@@ -3,21 +3,24 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use support::World;
 use throughline_model::approval::Verdict;
 use throughline_model::command::Command;
 use throughline_model::conversation::{Address, Channel, Conversation, ConversationCommand};
-use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
+use throughline_model::delivery::{Cause, Delivery, DeliveryOutcome, PushReason};
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
-use throughline_model::ids::{ApprovalId, ConversationId, PersonId, TaskId};
+use throughline_model::ids::{ApprovalId, ConversationId, DeliveryId, PersonId, TaskId};
 use throughline_model::notice::{Quiet, Reason, Reasons, TimeOfDay};
 use throughline_model::person::{Identity, PersonCommand};
 use throughline_model::present::{self, Locale};
+use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
-use throughline_model::view::{Row, TaskRow, rows};
+use throughline_model::view::{DeliveryRow, Row, TaskRow, rows};
 
 /// A person with a terminal and so many chats; the last one is the one that they met last.
 fn with_chats(count: i64) -> (World, Vec<ConversationId>) {
@@ -79,7 +82,7 @@ fn one_chat_hears_of_what_is_done_elsewhere_the_last_that_was_written_from_or_th
     order(
         &mut world,
         chats[1],
-        ConversationCommand::SettleDelivery { delivery: sent, outcome: DeliveryOutcome::Sent, message },
+        ConversationCommand::SettleDelivery { delivery: sent, outcome: DeliveryOutcome::Sent, message, cause: None },
     );
     tell_person(&mut world, PersonCommand::WriteFrom { conversation: chats[0] });
     world.decide_on(task, approval, Verdict::Approve).expect("pending");
@@ -174,6 +177,50 @@ fn a_new_chat_keeps_the_quiet_that_was_chosen_before() {
     let open = ConversationCommand::Open { conversation, channel: Channel::Telegram, person, project: None, address };
     order(&mut world, conversation, open);
     assert_eq!(chat(&world, conversation).told.quiet, Some(night()));
+}
+
+/// What the outbox says of a delivery.
+fn delivery_row(world: &World, delivery: DeliveryId) -> DeliveryRow {
+    let mut states: BTreeMap<StreamId, State> = BTreeMap::new();
+    let mut found = None;
+    for (stream, event, at) in &world.log {
+        let before = states.remove(stream).unwrap_or_else(|| State::empty(stream.kind()));
+        let mut after = before.clone();
+        throughline_model::evolve(&mut after, event, *at);
+        found = rows(*stream, &before, &after, event, *at).into_iter().fold(found, |found, row| match row {
+            Row::Delivery(row) if row.id == delivery => Some(row),
+            _ => found,
+        });
+        states.insert(*stream, after);
+    }
+    found.expect("a delivery")
+}
+
+#[test]
+fn the_outbox_says_how_often_something_was_tried_and_why_it_did_not_arrive() {
+    let (mut world, chats) = with_chats(1);
+    world.rested();
+    let delivery = chat(&world, chats[0]).outbound[0].id;
+    let seen = |world: &World| {
+        let row = delivery_row(world, delivery);
+        let why = present::why_not_sent(Locale::En, &row).map(|(code, _)| code);
+        (row.state.clone(), row.tries, why, row.is_lost())
+    };
+    assert_eq!(seen(&world), ("pending".into(), 0, None, false));
+    let attempt = ConversationCommand::AttemptDelivery { delivery };
+    order(&mut world, chats[0], attempt.clone());
+    assert_eq!(seen(&world), ("sending".into(), 1, None, false));
+    let busy = Some(Cause::Busy);
+    order(&mut world, chats[0], ConversationCommand::PostponeDelivery { delivery, cause: busy });
+    assert_eq!(seen(&world), ("pending".into(), 1, Some("busy"), false));
+    order(&mut world, chats[0], attempt);
+    let mut other = world.clone();
+    let settle = |outcome, cause| ConversationCommand::SettleDelivery { delivery, outcome, message: None, cause };
+    let refused = Some(Cause::refused("the bot was blocked"));
+    order(&mut world, chats[0], settle(DeliveryOutcome::Dead, refused));
+    assert_eq!(seen(&world), ("dead".into(), 2, Some("refused"), true));
+    order(&mut other, chats[0], settle(DeliveryOutcome::Sent, None));
+    assert_eq!(seen(&other), ("sent".into(), 2, None, false), "what arrived explains nothing");
 }
 
 #[derive(Clone, Debug)]
@@ -274,7 +321,7 @@ proptest! {
                     let message = Some(format!("1:{}", world.at));
                     told.extend(delivery.approval.filter(|_| delivery.push == PushReason::NeedsApproval));
                     order(&mut world, of, ConversationCommand::AttemptDelivery { delivery: delivery.id });
-                    order(&mut world, of, ConversationCommand::SettleDelivery { delivery: delivery.id, outcome, message });
+                    order(&mut world, of, ConversationCommand::SettleDelivery { delivery: delivery.id, outcome, message, cause: None });
                 },
                 Step::Morning => for of in &chats {
                     order(&mut world, *of, ConversationCommand::EndQuiet);

@@ -57,7 +57,12 @@ fn send(world: &mut World, outcome: DeliveryOutcome) -> Option<Delivery> {
             let superseded = DeliveryOutcome::Superseded;
             order(
                 world,
-                ConversationCommand::SettleDelivery { delivery: first.id, outcome: superseded, message: None },
+                ConversationCommand::SettleDelivery {
+                    delivery: first.id,
+                    outcome: superseded,
+                    message: None,
+                    cause: None,
+                },
             );
             return Some(first);
         }
@@ -65,7 +70,7 @@ fn send(world: &mut World, outcome: DeliveryOutcome) -> Option<Delivery> {
     };
     order(world, ConversationCommand::AttemptDelivery { delivery: first.id });
     let message = message.filter(|_| outcome == DeliveryOutcome::Sent);
-    order(world, ConversationCommand::SettleDelivery { delivery: first.id, outcome, message });
+    order(world, ConversationCommand::SettleDelivery { delivery: first.id, outcome, message, cause: None });
     Some(first)
 }
 

@@ -198,7 +198,8 @@ impl Server {
             .map_err(|source| ServeError::Logins { path: options.logins_file.clone(), source })?;
         let logins = Arc::new(logins);
         let contact = options.reach.public_url.as_ref().filter(|url| url.is_secure()).map(ToString::to_string);
-        let push = Pusher::load(engine.clone(), Arc::clone(&logins), &options.push, contact);
+        let owner = rustix::process::getuid().as_raw();
+        let push = Pusher::load(engine.clone(), owner, Arc::clone(&logins), &options.push, contact);
         let push = Arc::new(push.map_err(ServeError::Push)?);
         tokio::spawn(Arc::clone(&push).run(engine.hub().subscribe(), ending.clone()));
         let socket = listen::unix(&options.socket).await?;
@@ -218,7 +219,6 @@ impl Server {
         let feed = Feed::start(&engine, news, head, Arc::clone(&incarnation), ending.clone());
         let (router, document) = routes::all();
         let (stop, stopped) = watch::channel(None);
-        let owner = rustix::process::getuid().as_raw();
         let app = Arc::new(App {
             engine,
             feed,

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use throughline_api::login::LoginLink;
 use throughline_engine::{Clock as _, SystemClock};
+use throughline_model::notice::Reasons;
 use throughline_model::time::Timestamp;
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -49,6 +50,9 @@ pub(crate) struct Login {
     /// Where it is told things; nowhere if it did not ask to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) push: Option<Subscription>,
+    /// For which reasons.
+    #[serde(default)]
+    pub(crate) reasons: Reasons,
 }
 
 /// Where a browser is told things, as it said itself.
@@ -58,6 +62,15 @@ pub(crate) struct Subscription {
     pub(crate) p256dh: String,
     pub(crate) auth: String,
     pub(crate) locale: String,
+}
+
+/// A browser that asked to be told things.
+#[derive(Clone, Debug)]
+pub(crate) struct Subscriber {
+    pub(crate) login: LoginId,
+    pub(crate) to: Subscription,
+    /// For which reasons.
+    pub(crate) reasons: Reasons,
 }
 
 impl Login {
@@ -145,7 +158,7 @@ impl Logins {
         let secret = secret()?;
         let id = Uuid::from_u128(SystemClock.entropy());
         let browser = browser.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
-        let login = Login { id, digest: digest(&secret), browser, since: now, push: None };
+        let login = Login { id, digest: digest(&secret), browser, since: now, push: None, reasons: Reasons::default() };
         self.change(|logins| {
             logins.retain(|login| login.until().millis() > now);
             if logins.len() >= LOGINS {
@@ -195,6 +208,18 @@ impl Logins {
         })
     }
 
+    /// Tells a browser for these reasons, and for no other; whether there is such a one.
+    pub(crate) fn choose(&self, id: LoginId, reasons: Reasons) -> io::Result<bool> {
+        let mut found = false;
+        self.change(|logins| {
+            if let Some(login) = logins.iter_mut().find(|login| login.id == id) {
+                login.reasons = reasons;
+                found = true;
+            }
+        })?;
+        Ok(found)
+    }
+
     /// Forgets a subscription that is no longer good, unless the browser has another one by now.
     pub(crate) fn unsubscribe(&self, id: LoginId, gone: &Subscription) -> io::Result<()> {
         self.change(|logins| {
@@ -205,11 +230,14 @@ impl Logins {
     }
 
     /// The browsers that asked to be told things.
-    pub(crate) fn subscribers(&self) -> Vec<(LoginId, Subscription)> {
+    pub(crate) fn subscribers(&self) -> Vec<Subscriber> {
         let now = SystemClock.at();
         let logins = locked(&self.logins);
         let told = logins.iter().filter(|login| login.until() > now);
-        told.filter_map(|login| Some((login.id, login.push.clone()?))).collect()
+        told.filter_map(|login| {
+            Some(Subscriber { login: login.id, to: login.push.clone()?, reasons: login.reasons.clone() })
+        })
+        .collect()
     }
 
     /// Told whenever one was revoked.

@@ -14,7 +14,7 @@ use throughline_channels::{Channel as Platform, Channels};
 use throughline_engine::{Clock as _, SystemClock};
 use throughline_model::time::Timestamp;
 use throughline_server::ServeOptions;
-use throughline_store::port::{Answer, Ask};
+use throughline_store::port::{Answer, Ask, DeliveryQuery};
 use throughline_testkit::feishu::Callback;
 
 const TOKEN: &str = "7:token";
@@ -95,7 +95,8 @@ async fn a_webhook_pairs_and_works_once_for_each_update() {
 
 /// How often something was said in the chat.
 async fn inputs(daemon: &Daemon) -> usize {
-    let Answer::Deliveries(rows) = daemon.store.ask(Ask::Deliveries(100)).await.unwrap() else { panic!("deliveries") };
+    let ask = Ask::Deliveries(DeliveryQuery { limit: 100, ..DeliveryQuery::default() });
+    let Answer::Deliveries(rows) = daemon.store.ask(ask).await.unwrap() else { panic!("deliveries") };
     rows.len()
 }
 

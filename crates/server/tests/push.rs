@@ -220,3 +220,64 @@ async fn only_a_browser_with_a_good_subscription_is_told() {
     let key: Value = serde_json::from_str(&page.call("GET", "/api/v1/push", b"").await.body).unwrap();
     assert_eq!(BASE64.decode(key["key"].as_str().unwrap()).unwrap().len(), 65);
 }
+
+/// Quiet hours that it is in now, and for an hour more.
+async fn keep_quiet(page: &Page<'_>, except: &[&str]) {
+    let hour = page.daemon.engine.now().millis() / 3_600_000;
+    let time = |hour: i64, minutes: &str| format!("{:02}:{minutes}", hour.rem_euclid(24));
+    let hours = json!({ "from": time(hour - 1, "00"), "until": time(hour + 1, "59"), "zone": "UTC", "except": except });
+    let kept = page.call("PUT", "/api/v1/notices/quiet", hours.to_string().as_bytes()).await;
+    assert_eq!(kept.status, 200, "{}", kept.body);
+}
+
+#[tokio::test]
+async fn in_quiet_hours_a_device_is_told_nothing_but_exceptions_and_then_one_sum() {
+    let (service, folder) = (Service::start().await, tempfile::tempdir().unwrap());
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, &service.certificate).unwrap();
+    let daemon = Daemon::start_with(|options| options.push.ca = Some(ca)).await;
+    let page = Page::enter(&daemon).await;
+    let browser = Browser::new();
+    assert_eq!(page.subscribe(&browser.subscription(&service.endpoint())).await.status, 204);
+    keep_quiet(&page, &["approval"]).await;
+    let done = daemon.working(1).await;
+    complete(&daemon, &done).await;
+    let asking = daemon.working(2).await;
+    report(&daemon, &asking, support::asked(&asking, "call-1")).await;
+    let (_, body) = service.next("201 Created").await;
+    assert_eq!(browser.open(&body)["reason"], "approval", "the result is held, the exception is not");
+
+    let browser = Browser::new();
+    assert_eq!(page.subscribe(&browser.subscription(&service.endpoint())).await.status, 204);
+    assert_eq!(page.call("DELETE", "/api/v1/notices/quiet", b"").await.status, 200);
+    let (head, body) = service.next("201 Created").await;
+    assert!(head.contains("topic: digest"), "{head}");
+    let told = browser.open(&body);
+    assert_eq!((&told["reason"], &told["title"]), (&json!("digest"), &json!("Quiet hours are over")));
+    assert_eq!(told["body"], "1 task needs you. 1 is done.", "{told}");
+}
+
+#[tokio::test]
+async fn a_device_is_told_for_the_reasons_that_were_chosen_for_it() {
+    let (service, folder) = (Service::start().await, tempfile::tempdir().unwrap());
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, &service.certificate).unwrap();
+    let daemon = Daemon::start_with(|options| options.push.ca = Some(ca)).await;
+    let page = Page::enter(&daemon).await;
+    let browser = Browser::new();
+    assert_eq!(page.subscribe(&browser.subscription(&service.endpoint())).await.status, 204);
+    let notices: Value = serde_json::from_str(&page.call("GET", "/api/v1/notices", b"").await.body).unwrap();
+    let known = &notices["browsers"][0];
+    assert_eq!((&known["current"], known["reasons"].as_array().unwrap().len()), (&json!(true), 4), "{notices}");
+    let path = format!("/api/v1/notices/browsers/{}", known["login"].as_str().unwrap());
+    let chosen = page.call("PUT", &path, br#"{"reasons":["approval"]}"#).await;
+    assert!(chosen.body.contains(r#""reasons":["approval"]"#), "{}", chosen.body);
+    let none = format!("/api/v1/notices/browsers/{}", uuid::Uuid::nil());
+    assert_eq!(page.call("PUT", &none, br#"{"reasons":[]}"#).await.code(), "not_found");
+    let done = daemon.working(1).await;
+    complete(&daemon, &done).await;
+    let asking = daemon.working(2).await;
+    report(&daemon, &asking, support::asked(&asking, "call-1")).await;
+    let (_, body) = service.next("201 Created").await;
+    assert_eq!(browser.open(&body)["reason"], "approval", "results are not wanted there");
+}

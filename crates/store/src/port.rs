@@ -13,7 +13,7 @@ use throughline_model::content::BlobRef;
 use throughline_model::effect::Effect;
 use throughline_model::event::{Event, Recorded, Seq};
 use throughline_model::ids::{
-    ApprovalId, DecisionId, DeliveryId, InputId, ItemId, PersonId, ProjectId, RuntimeSessionId, TaskId,
+    ApprovalId, ConversationId, DecisionId, DeliveryId, InputId, ItemId, PersonId, ProjectId, RuntimeSessionId, TaskId,
 };
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
@@ -245,8 +245,8 @@ pub enum Ask {
     Inbox(String),
     /// How far the spool of this process was consumed.
     Mark(RuntimeSessionId, u64),
-    /// The outbox, newest first, at most this many.
-    Deliveries(usize),
+    /// The outbox, newest first.
+    Deliveries(DeliveryQuery),
     /// Events of tasks that contain this text anywhere, newest first; how far back is looked is bounded. Letters of
     /// the Latin alphabet match in either case.
     Mentions {
@@ -272,6 +272,21 @@ pub struct ApprovalQuery {
     pub state: Option<String>,
     /// Only those that were asked after this one.
     pub after: Option<ApprovalId>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+/// Which deliveries to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeliveryQuery {
+    /// Only about this task.
+    pub task: Option<TaskId>,
+    /// Only to these conversations; to all if empty.
+    pub conversations: Vec<ConversationId>,
+    /// Only in these states; in all if empty.
+    pub states: Vec<String>,
+    /// Only those that were queued before this one.
+    pub before: Option<DeliveryId>,
     /// How many at most.
     pub limit: usize,
 }

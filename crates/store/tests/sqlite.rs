@@ -16,7 +16,7 @@ use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
 use throughline_model::view::Row;
 use throughline_store::conformance::Fixture;
-use throughline_store::port::{Answer, Append, Ask, Batch, Feed, PageQuery, TaskQuery};
+use throughline_store::port::{Answer, Append, Ask, Batch, DeliveryQuery, Feed, PageQuery, TaskQuery};
 use throughline_store::sqlite::{MIGRATIONS, Migration};
 use throughline_store::{CommitError, OpenOptions, SqliteStore, Store, StoreError};
 
@@ -147,7 +147,7 @@ fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     let files = || fs::read_dir(home.path()).expect("the home").count();
     let count = files();
     let error = refusal(&OpenOptions::new(home.path()));
-    assert!(matches!(error, StoreError::Newer { found: 99, known: 3 }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 99, known: 4 }), "{error:?}");
     assert!(fs::read(&path).expect("the file") == before, "not a byte changed");
     assert_eq!(files(), count);
 }
@@ -253,6 +253,7 @@ const NEXT: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
+    MIGRATIONS[3],
     Migration {
         sql: "CREATE TABLE extras (id INTEGER PRIMARY KEY, note TEXT) STRICT; INSERT INTO extras VALUES (1, 'new')",
     },
@@ -261,6 +262,7 @@ const BROKEN: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
+    MIGRATIONS[3],
     Migration { sql: "CREATE TABLE extras (id); INSERT INTO nowhere VALUES (1)" },
 ];
 
@@ -284,9 +286,9 @@ async fn a_database_is_copied_aside_before_it_is_migrated() {
     let copies = backups(&home);
     assert_eq!(copies.len(), 1);
     let file = copies[0].file_name().and_then(|name| name.to_str()).expect("a name");
-    assert!(file.starts_with("throughline-v3-") && file.ends_with("Z.db"), "{file}");
+    assert!(file.starts_with("throughline-v4-") && file.ends_with("Z.db"), "{file}");
     let error = refusal(&OpenOptions::new(home.path()));
-    assert!(matches!(error, StoreError::Newer { found: 4, known: 3 }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 5, known: 4 }), "{error:?}");
     // The hint says to restore the copy: that must work.
     fs::copy(&copies[0], database(&home)).expect("restored");
     assert_eq!(head(&open(&home)).await, 3);
@@ -294,6 +296,19 @@ async fn a_database_is_copied_aside_before_it_is_migrated() {
     assert_eq!(backups(&home).len(), 2);
     SqliteStore::open(&newer).expect("opened as it is");
     assert_eq!(backups(&home).len(), 2);
+}
+
+#[tokio::test]
+async fn deliveries_of_an_older_version_are_found_by_their_task() {
+    let (home, mut make) = (home(), Fixture::new(6));
+    let older = OpenOptions { migrations: &MIGRATIONS[..3], ..OpenOptions::new(home.path()) };
+    let (wanted, other) = (make.delivery(Timestamp::from_millis(1)), make.delivery(Timestamp::from_millis(2)));
+    let rows = vec![Row::Delivery(wanted.clone()), Row::Delivery(other)];
+    let store = SqliteStore::open(&older).expect("the store opens");
+    store.commit(Batch { rows, ..Batch::default() }).await.expect("rows");
+    drop(store);
+    let query = DeliveryQuery { task: wanted.task, limit: 9, ..DeliveryQuery::default() };
+    assert_eq!(open(&home).ask(Ask::Deliveries(query)).await.expect("rows"), Answer::Deliveries(vec![wanted]));
 }
 
 #[tokio::test]
@@ -408,6 +423,7 @@ async fn snapshots_of_other_formats_are_replayed_over_or_refused() {
         identities: vec![],
         offers: vec![],
         chats: vec![],
+        groups: vec![],
         notices: Default::default(),
     }));
     let append = Append { stream, expected: 0, events: vec![make.enrolled("Ada")], snapshot: Some(Arc::new(state)) };

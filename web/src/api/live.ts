@@ -32,6 +32,8 @@ export function startLive(): () => void {
         const { entry } = frame;
         if (entry.type === "approval" || entry.type === "approval_settled") refresh("approvals");
         if (entry.type === "changed" && entry.what === "project") refresh("projects");
+        if (entry.type === "changed" && entry.event === "delivery_settled") refresh("deliveries");
+        if (entry.type === "changed" && entry.what === "person") refresh("notices");
       }
     },
     onExpired: () => void client.invalidateQueries(),

@@ -65,6 +65,20 @@ export const identitiesQuery = queryOptions({
   staleTime: 0,
 });
 
+export const noticesQuery = queryOptions({
+  queryKey: ["notices"],
+  queryFn: ({ signal }) => ask(api.GET("/api/v1/notices", { signal })),
+  staleTime: 0,
+});
+
+/** What was to be said of a task in a chat, and did not arrive for all that is known. */
+export const undeliveredQuery = (task: string) =>
+  queryOptions({
+    queryKey: ["deliveries", task],
+    queryFn: ({ signal }) => ask(api.GET("/api/v1/deliveries", { params: { query: { task, undelivered: true, limit: 20 } }, signal })),
+    staleTime: 0,
+  });
+
 export const versionQuery = queryOptions({
   queryKey: ["version"],
   queryFn: ({ signal }) => ask(api.GET("/api/v1/version", { signal })),

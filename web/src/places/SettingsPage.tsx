@@ -7,7 +7,9 @@ import { useCell } from "../ui/cell";
 import { tellProblem } from "../ui/notice";
 import { chooseTheme, theme, THEMES, type Theme } from "../ui/theme";
 import { Clock } from "../ui/time";
+import { browserName } from "./browser";
 import { Identities } from "./Identities";
+import { Notices } from "./Notices";
 import { Place } from "./Place";
 import { Retention } from "./Retention";
 import { ThisDevice } from "./ThisDevice";
@@ -39,6 +41,7 @@ export function SettingsPage() {
       <ThisDevice />
       <Devices />
       <Identities />
+      <Notices />
       <Retention />
       {version && (
         <p className="quiet">
@@ -97,11 +100,4 @@ function Devices() {
       )}
     </section>
   );
-}
-
-/** The two words that a person would use for it. */
-function browserName(agent: string): string {
-  const browser = /(Firefox|Edg|OPR|Chrome|Safari)/.exec(agent)?.[1]?.replace("Edg", "Edge").replace("OPR", "Opera");
-  const system = /(iPhone|iPad|Android|Windows|Mac OS X|Linux)/.exec(agent)?.[1]?.replace("Mac OS X", "macOS");
-  return [browser, system].filter(Boolean).join(" · ") || agent.slice(0, 60) || "?";
 }

@@ -8,6 +8,7 @@ import { Mark } from "../ui/Mark";
 import { Menu } from "../ui/Menu";
 import { PlanList, PlanProgress } from "./PlanList";
 import { TaskDialog, useTaskActions, type Ask } from "./actions";
+import { Undelivered } from "./Undelivered";
 
 type Props = { task: Task; execution: string | undefined; setExecution: (id: string | undefined) => void };
 
@@ -53,6 +54,7 @@ export function TaskHead({ task, execution, setExecution }: Props) {
           ))}
         </ul>
       )}
+      <Undelivered name={task.key} />
       <Lanes task={task} execution={execution} setExecution={setExecution} />
       {asking && <TaskDialog ask={asking} task={task} onClose={() => setAsking(undefined)} />}
     </header>

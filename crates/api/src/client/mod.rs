@@ -24,7 +24,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 pub use events::{EventStream, EventsQuery};
 pub use export::Transcript;
-pub use routes::{TaskListQuery, TimelineQuery};
+pub use routes::{DeliveryListQuery, TaskListQuery, TimelineQuery};
 
 use crate::problem::Problem;
 use crate::socket::ShortPath;

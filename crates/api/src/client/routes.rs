@@ -11,6 +11,7 @@ use crate::approval::{Approval, ApprovalList, DecideApproval};
 use crate::budget::{Budget, Caps};
 use crate::content::Blob;
 use crate::daemon::{AgentList, AgentProbe, Health, Status, StopDaemon, Stopping, Version};
+use crate::delivery::DeliveryList;
 use crate::diff::TurnDiff;
 use crate::gc::{Freed, RunGc};
 use crate::identity::{Identity, IdentityList, OfferPairing, Pairing};
@@ -37,6 +38,25 @@ pub struct TaskListQuery {
     pub project: Option<String>,
     /// The last page's `next`.
     pub after: Option<String>,
+    /// How many at most.
+    pub limit: Option<usize>,
+}
+
+/// Which deliveries to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeliveryListQuery {
+    /// Only about this task: its key or id.
+    pub task: Option<String>,
+    /// Only to these conversations; to all if empty.
+    pub conversations: Vec<String>,
+    /// Only in these states; in all if empty.
+    pub states: Vec<String>,
+    /// Only what somebody may have missed.
+    pub undelivered: bool,
+    /// Also every change of a message that tells how far work is.
+    pub all: bool,
+    /// The last page's `before`.
+    pub before: Option<Uuid>,
     /// How many at most.
     pub limit: Option<usize>,
 }
@@ -108,6 +128,12 @@ impl Client {
         self.json(Call { method: Method::PUT, ..Call::get(&path) }.with_json(choice)?).await
     }
 
+    /// Tells a browser by push for these reasons, and for no other.
+    pub async fn choose_browser_reasons(&self, login: Uuid, choice: &ChooseReasons) -> Result<Notices, ClientError> {
+        let path = format!("/api/v1/notices/browsers/{login}");
+        self.json(Call { method: Method::PUT, ..Call::get(&path) }.with_json(choice)?).await
+    }
+
     /// Chooses the chat in which one hears of what one does elsewhere.
     pub async fn choose_main(&self, choice: &ChooseMain) -> Result<Notices, ClientError> {
         self.json(Call { method: Method::PUT, ..Call::get("/api/v1/notices/main") }.with_json(choice)?).await
@@ -126,6 +152,23 @@ impl Client {
     /// What happened in so many hours, and what needs whoever calls.
     pub async fn digest(&self, hours: u64) -> Result<Digest, ClientError> {
         self.json(Call::get(&format!("/api/v1/digest?hours={hours}"))).await
+    }
+
+    /// What was to be said in chats, and what became of it.
+    pub async fn deliveries(&self, query: &DeliveryListQuery) -> Result<DeliveryList, ClientError> {
+        let flags = format!("/api/v1/deliveries?undelivered={}&all={}", query.undelivered, query.all);
+        let named = [
+            ("task", query.task.clone()),
+            ("conversation", Some(query.conversations.join(","))),
+            ("state", Some(query.states.join(","))),
+            ("before", query.before.map(|id| id.to_string())),
+            ("limit", query.limit.map(|limit| limit.to_string())),
+        ];
+        let path = named.into_iter().fold(flags, |path, (name, value)| match value.as_deref() {
+            None | Some("") => path,
+            Some(value) => format!("{path}&{name}={}", escaped(value)),
+        });
+        self.json(Call::get(&path)).await
     }
 
     /// Stops the daemon; only over the Unix socket.

@@ -15,6 +15,7 @@ mod close;
 mod compare;
 mod completions;
 mod correct;
+mod deliveries;
 mod deny;
 mod digest;
 mod discard;
@@ -112,6 +113,7 @@ enum Command {
     Identities(identities::Args),
     Notify(notify::Args),
     Digest(digest::Args),
+    Deliveries(deliveries::Args),
     Project(project::Args),
     Policy(policy::Args),
     Rules(rules::Args),
@@ -214,6 +216,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Identities(args) => client(output, |context| identities::run(context, args)),
         Command::Notify(args) => client(output, |context| notify::run(context, args)),
         Command::Digest(args) => client(output, |context| digest::run(context, args)),
+        Command::Deliveries(args) => client(output, |context| deliveries::run(context, args)),
         Command::Note(args) => client(output, |context| note::run(context, args)),
         Command::Project(args) => client(output, |context| project::run(context, args)),
         Command::Policy(args) => client(output, |context| policy::run(context, args)),

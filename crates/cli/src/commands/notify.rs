@@ -5,15 +5,20 @@ use std::str::FromStr as _;
 use clap::ArgGroup;
 use jiff::tz::TimeZone;
 use throughline_api::client::Client;
-use throughline_api::notice::{ChatNotices, ChooseMain, ChooseReasons, NoticeReason, Notices, QuietHours};
+use throughline_api::notice::{
+    BrowserNotices, ChatNotices, ChooseMain, ChooseReasons, NoticeReason, Notices, QuietHours,
+};
 use throughline_model::notice::Reason;
 use uuid::Uuid;
 
 use super::Context;
 use crate::failure::{Failure, Outcome};
-use crate::safe_text::safe_line;
+use crate::safe_text::{safe_glance, safe_line};
 
-/// Show or choose what you are told in chats, and when not
+/// How much of a browser's own name is shown.
+const BROWSER_CHARS: usize = 60;
+
+/// Show or choose what you are told in chats and by push, and when not
 ///
 /// A chat is told for four reasons: an agent needs an approval, asks a question, is done, or failed. Of a task that you
 /// work on elsewhere you are told in one of your chats: the one that you wrote from last, or the one that you choose.
@@ -24,7 +29,8 @@ use crate::safe_text::safe_line;
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("told").args(["reasons", "off", "all"])))]
 pub(crate) struct Args {
-    /// A chat: its channel, your identity there such as `telegram:4711`, or the conversation's id
+    /// A chat: its channel, your identity there such as `telegram:4711`, or the conversation's id; or a browser that is
+    /// told things by push, as listed
     #[arg(value_name = "CHAT", requires = "told")]
     chat: Option<String>,
     /// Tell it for these reasons only: approval, question, completed, failed
@@ -71,8 +77,13 @@ async fn apply(client: &Client, args: &Args) -> Outcome<Notices> {
             (_, true) => vec![],
             _ => args.reasons.iter().copied().map(word).collect(),
         };
-        for chat in chats(&notices, name)? {
-            notices = client.choose_reasons(chat, &ChooseReasons { reasons: reasons.clone() }).await?;
+        let browser = notices.browsers.iter().find(|browser| browser_name(browser) == *name).map(|known| known.login);
+        if let Some(login) = browser {
+            notices = client.choose_browser_reasons(login, &ChooseReasons { reasons }).await?;
+        } else {
+            for chat in chats(&notices, name)? {
+                notices = client.choose_reasons(chat, &ChooseReasons { reasons: reasons.clone() }).await?;
+            }
         }
     }
     if let Some(name) = &args.main {
@@ -102,10 +113,16 @@ fn quiet_hours(hours: &str, args: &Args) -> QuietHours {
     }
 }
 
-/// The chats that a name means: one by its id or identity, or all of a channel.
-fn chats(notices: &Notices, name: &str) -> Outcome<Vec<Uuid>> {
-    let is_meant =
-        |chat: &&ChatNotices| chat.identity == name || chat.channel == name || chat.conversation.to_string() == name;
+/// What a browser is called here: the beginning of its login's id tells it from others.
+fn browser_name(browser: &BrowserNotices) -> String {
+    format!("browser:{}", browser.login.to_string().chars().take(8).collect::<String>())
+}
+
+/// The chats that a name means: one by its id or identity, or all of one's own on a channel.
+pub(super) fn chats(notices: &Notices, name: &str) -> Outcome<Vec<Uuid>> {
+    let is_meant = |chat: &&ChatNotices| {
+        chat.identity == name || chat.conversation.to_string() == name || (chat.channel == name && !chat.group)
+    };
     let meant: Vec<Uuid> = notices.chats.iter().filter(is_meant).map(|chat| chat.conversation).collect();
     if meant.is_empty() {
         let known: Vec<&str> = notices.chats.iter().map(|chat| chat.identity.as_str()).collect();
@@ -140,7 +157,16 @@ fn text(notices: &Notices) -> String {
             (false, _) => "",
         };
         let held = if chat.held > 0 { format!("; {} held", chat.held) } else { String::new() };
-        text.push_str(&format!("{}: {told}{main}{held}\n", safe_line(&chat.identity)));
+        let group = if chat.group { " (group)" } else { "" };
+        text.push_str(&format!("{}{group}: {told}{main}{held}\n", safe_line(&chat.identity)));
+    }
+    for browser in &notices.browsers {
+        let told = match browser.reasons.is_empty() {
+            true => "nothing".to_owned(),
+            false => listed(&browser.reasons),
+        };
+        let called = safe_glance(&browser.browser, BROWSER_CHARS);
+        text.push_str(&format!("{} ({called}): {told}\n", browser_name(browser)));
     }
     if notices.chats.is_empty() {
         text.push_str("no chat yet: `tl pair CHANNEL` links one\n");

@@ -1,21 +1,27 @@
 //! `tl show`: what happened on a task, and with `--follow` what happens.
 
 use serde_json::json;
-use throughline_api::client::{Client, TimelineQuery};
+use throughline_api::client::{Client, DeliveryListQuery, TimelineQuery};
+use throughline_api::delivery::Delivery;
 use throughline_api::event::Frame;
 use throughline_api::task::TaskRef;
 use throughline_api::timeline::{TimelineEntry, TimelinePage};
+use throughline_model::present::Locale;
 
 use super::Context;
+use super::deliveries::whom;
 use crate::failure::Outcome;
 use crate::interrupt::Interrupt;
 use crate::output::Style;
+use crate::safe_text::safe_line;
 use crate::task_view;
 use crate::timeline_view::TimelineView;
 use crate::watch::{Watch, tagged};
 
 /// How many are asked for at once.
 const PAGE: usize = 200;
+/// How many messages to chats that did not arrive are named.
+const UNDELIVERED: usize = 5;
 
 /// Show a task's timeline
 #[derive(Debug, clap::Args)]
@@ -40,16 +46,20 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         let task = context.ask(async |client| Ok(client.task(&args.key).await?)).await?;
         return output.document(&task, || task_view::card(output, &task));
     }
-    let (task, page) = context
+    let (task, page, undelivered) = context
         .ask(async |client| {
             let task = client.task(&args.key).await?;
-            Ok((task, newest(client, &args.key, args.limit).await?))
+            let page = newest(client, &args.key, args.limit).await?;
+            Ok((task, page, undelivered(client, &args.key).await?))
         })
         .await?;
     let locale = context.locale().await?;
     let mut view = TimelineView::new(output, locale, &task);
     if !args.follow {
-        let document = json!({ "task": task, "entries": page.entries, "before": page.before, "after": page.after });
+        let document = json!({
+            "task": task, "entries": page.entries, "before": page.before, "after": page.after,
+            "undelivered": undelivered,
+        });
         return output.document(&document, || {
             let mut text = task_view::card(output, &task);
             text.push('\n');
@@ -59,6 +69,10 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
             }
             for entry in &page.entries {
                 text.push_str(&view.entry(entry));
+            }
+            for delivery in &undelivered {
+                text.push_str(&output.paint(Style::Warn, &not_told(locale, delivery)));
+                text.push('\n');
             }
             text
         });
@@ -85,6 +99,24 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
 fn show(context: &Context, view: &mut TimelineView, entry: &TimelineEntry) -> Outcome {
     context.output.json(entry)?;
     context.output.piece(&view.entry(entry))
+}
+
+/// What somebody may have missed of this task in a chat, oldest first.
+async fn undelivered(client: &Client, key: &str) -> Outcome<Vec<Delivery>> {
+    let (task, limit) = (Some(key.to_owned()), Some(UNDELIVERED));
+    let query = DeliveryListQuery { task, limit, undelivered: true, ..DeliveryListQuery::default() };
+    let mut deliveries = client.deliveries(&query).await?.deliveries;
+    deliveries.reverse();
+    Ok(deliveries)
+}
+
+fn not_told(locale: Locale, delivery: &Delivery) -> String {
+    let why = delivery.why.as_ref().map_or(&delivery.state, |why| &why.text);
+    let (to, why) = (whom(delivery), safe_line(why));
+    match delivery.state.as_str() {
+        "unknown" => locale.maybe_told(to, why),
+        _ => locale.not_told(to, why),
+    }
 }
 
 /// The newest entries, as many pages as that takes, oldest first.

@@ -43,6 +43,7 @@ fn every_command_explains_itself() {
         "identities",
         "notify",
         "digest",
+        "deliveries",
         "project",
         "policy",
         "rules",

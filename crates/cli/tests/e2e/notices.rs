@@ -132,11 +132,11 @@ fn a_chat_says_what_it_is_told_and_changes_it() {
     let told = said(&bot, "You are told here: approvals, questions, results, failures.");
     assert!(told.shown.text.contains("No quiet hours."), "{told:?}");
     bot.says(ADA, "/notify approvals nonsense");
-    said(&bot, "is none of approval");
+    said(&bot, "nothing called nonsense");
     bot.says(ADA, "/notify approvals questions");
     said(&bot, "You are told here: approvals, questions.");
     bot.says(ADA, "/quiet 22:00-07:00 Europe/Atlantis");
-    said(&bot, "there is no time zone");
+    said(&bot, "there is no such time zone");
     bot.says(ADA, "/quiet 22:00-07:00 europe/berlin");
     said(&bot, "Quiet from 22:00 to 07:00 (Europe/Berlin)");
     let known = world.json(&["notify"]);
@@ -185,6 +185,68 @@ fn of_what_is_done_in_the_terminal_one_chat_hears_the_one_where_the_person_is() 
     assert_eq!(count(&bot, |sent| sent.shown.text.contains("✓ shop-1") || sent.shown.text.contains("✓ shop-3")), 0);
     let in_feishu = app.sent().iter().filter(|sent| sent.content.contains("say two")).count();
     assert_eq!(in_feishu, 0, "{:#?}", app.sent());
+}
+
+#[test]
+fn more_and_quiet_hours_are_the_same_on_the_other_platform() {
+    let app = OpenPlatform::start();
+    let world = World::with_settings(&feishu(&app));
+    pair_feishu(&world, &app);
+    let card = |words: &str| app.wait_for_sent(|sent| sent.words().contains(words));
+    app.says("ou_ada", &format!("/new say {}the end", "word ".repeat(300)));
+    let result = card("✓ shop-1");
+    assert!(!result.words().contains("the end"), "{result:?}");
+    let more = result.buttons().into_iter().find(|(label, _)| label == "More").expect("a button").1;
+    app.presses("ou_ada", &result, more);
+    card("the end");
+
+    world.ok(&["notify", "--quiet", &around_now(), "--zone", "UTC", "--except", "approval"]);
+    // Who wrote lately is awake, and told: another chat of theirs is not.
+    app.says("ou_other", world.json(&["pair", "feishu"])["say"].as_str().expect("what to say"));
+    let other = app.knows("ou_other");
+    app.wait_for_sent(|sent| sent.chat == other && sent.words().contains("Paired"));
+    world.ok(&["notify", "--main", "feishu:ou_other"]);
+    world.ok(&["say", "--new", "say good night"]);
+    let held = || world.json(&["notify"])["chats"][1]["held"] == 1;
+    assert!((0..1_000).any(|_| held()), "it is held: {:#}", world.json(&["notify"]));
+    world.ok(&["say", "--new", "--detach", "run echo hi"]);
+    app.wait_for_sent(|sent| sent.chat == other && sent.words().contains("waiting for approval"));
+    assert!(
+        !app.sent().iter().any(|sent| sent.chat == other && sent.words().contains("good night")),
+        "{:#?}",
+        app.sent()
+    );
+    world.ok(&["notify", "--no-quiet"]);
+    let digest = app.wait_for_sent(|sent| sent.chat == other && sent.words().contains("The last"));
+    for words in ["Needs you", "Done", "good night"] {
+        assert!(digest.words().contains(words), "{words}: {digest:?}");
+    }
+}
+
+const GROUP: i64 = -100_500;
+
+#[test]
+fn a_group_is_listed_told_once_and_silenced_from_elsewhere() {
+    let bot = BotApi::start();
+    let world = World::with_settings(&format!("{}groups = true\n", telegram(&bot)));
+    pair(&world, &bot, ADA);
+    let in_group = |text: &str| bot.says_in(GROUP, ADA, serde_json::json!({ "text": text }));
+    let there = |words: &str| bot.wait_for_sent(|sent| sent.chat == GROUP && sent.shown.text.contains(words));
+    in_group("/new say one");
+    there("✓ shop-1");
+    let listed = world.ok(&["notify"]).stdout;
+    assert!(listed.contains("telegram:-100500 (group): approval, question, completed, failed"), "{listed}");
+    world.ok(&["notify", "telegram:-100500", "--off"]);
+    in_group("/new say two");
+    there("→ new task shop-2");
+    world.wait_for_turns("shop-2", 1);
+    in_group("/status shop-2");
+    there("demo rests: two");
+    let results = |key: &str| count(&bot, |sent| sent.shown.text.contains(&format!("✓ {key}")));
+    assert_eq!((results("shop-1"), results("shop-2")), (1, 0), "once, in the group: {:#?}", bot.sent());
+    let own = world.json(&["notify", "telegram", "--reasons", "failed"]);
+    assert_eq!(own["chats"][1]["reasons"], serde_json::json!([]), "a channel's name means one's own chats: {own:#}");
+    world.fails(&["notify", "--main", "telegram:-100500"], 1, "not_found");
 }
 
 #[test]

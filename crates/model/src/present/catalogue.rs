@@ -404,8 +404,8 @@ catalogue! {
             zh: "配对成功：你在这里是 {name}。说出你想做的事；/help 会告诉你其他用法。"
         }
         commands() {
-            en: "/new TEXT starts a task, /tasks lists them, /status [KEY] tells how one stands, /more [KEY] tells more, /stop [KEY] stops what runs, /file PATH sends a file of the workspace, /diff [KEY] what a task changed, /digest tells what happened lately, /notify and /quiet choose what you are told and when, /agents lists the agents. //command goes to the agent as /command.",
-            zh: "/new 文字 开始新任务，/tasks 列出任务，/status [KEY] 查看进展，/more [KEY] 查看详情，/stop [KEY] 停止运行，/file 路径 发送工作区里的文件，/diff [KEY] 发送任务的改动，/digest 最近摘要，/notify 和 /quiet 设置通知与免打扰，/agents 列出智能体。//command 会以 /command 原样发给智能体。"
+            en: "\n/new TEXT: a new task\n/tasks: all tasks\n/status [KEY]: how one stands; /more [KEY]: all of it\n/stop [KEY]: stop what runs\n/diff [KEY]: what it changed; /file PATH: a file\n/digest: what happened lately\n/notify, /quiet: what you are told, and when\n/agents: who is here\n//command: goes to the agent as /command",
+            zh: "\n/new 文字：新任务\n/tasks：所有任务\n/status [KEY]：进展；/more [KEY]：详情\n/stop [KEY]：停止运行\n/diff [KEY]：改动；/file 路径：取文件\n/digest：最近摘要\n/notify、/quiet：通知与免打扰\n/agents：可用的智能体\n//command：以 /command 原样发给智能体"
         }
         agents_here(list) { en: "Agents here: {list}", zh: "这里的智能体：{list}" }
         no_task_here() { en: "There is no task in focus here: name its key.", zh: "这里没有焦点任务：请给出任务编号。" }
@@ -436,6 +436,10 @@ catalogue! {
         nothing_changed(key) { en: "{key} has changed nothing yet.", zh: "{key} 还没有改动任何文件。" }
         approved_by(name, place) { en: "✓ approved by {name} ({place})", zh: "✓ 由 {name} 批准（{place}）" }
         denied_by(name, place) { en: "✗ denied by {name} ({place})", zh: "✗ 由 {name} 拒绝（{place}）" }
+        denied_by_because(name, place, reason) {
+            en: "✗ denied by {name} ({place}): {reason}",
+            zh: "✗ 由 {name} 拒绝（{place}）：{reason}"
+        }
         expired_undecided() { en: "✗ nobody decided in time", zh: "✗ 无人及时决定" }
         void_because(why) { en: "✗ nothing left to decide: {why}", zh: "✗ 无需再决定：{why}" }
         not_shown_whole() {
@@ -483,6 +487,7 @@ catalogue! {
             zh: "{from} 至 {until}（{zone}）免打扰：期间的消息会汇总成一条摘要。"
         }
         quiet_but_for(reasons) { en: "Told all the same: {reasons}.", zh: "仍会通知：{reasons}。" }
+        quiet_over() { en: "Quiet hours are over", zh: "免打扰时段已结束" }
         quiet_never() { en: "No quiet hours.", zh: "没有设置免打扰时段。" }
         notify_usage() {
             en: "/notify all, /notify off, or /notify with some of: approvals questions results failures. /notify main: hear here of what you do elsewhere.",
@@ -492,7 +497,36 @@ catalogue! {
             en: "/quiet 22:00-07:00 Europe/Berlin, or /quiet off.",
             zh: "/quiet 22:00-07:00 Asia/Shanghai，或 /quiet off 关闭。"
         }
+        no_such_reason(word) {
+            en: "There is nothing called {word} to be told of.",
+            zh: "没有叫作 {word} 的通知。"
+        }
+        bad_quiet_hours() {
+            en: "These are no hours of the day, or there is no such time zone.",
+            zh: "这不是一段时间，或没有这个时区。"
+        }
         bad_notices(why) { en: "That did not work: {why}.", zh: "没有成功：{why}。" }
+        not_told(to, why) { en: "✉ {to} was not told: {why}", zh: "✉ {to} 未收到通知：{why}" }
+        maybe_told(to, why) { en: "✉ {to} may not have been told: {why}", zh: "✉ {to} 可能未收到通知：{why}" }
+        not_sent_held() { en: "waits for quiet hours to end", zh: "等待免打扰时段结束" }
+        not_sent_newer() { en: "a newer message took its place", zh: "已被更新的消息取代" }
+        not_sent_too_old() { en: "it could not be sent within a day", zh: "一天之内未能发出" }
+        not_sent_busy() { en: "the platform asks to come again later", zh: "平台要求稍后再试" }
+        not_sent_refused(words) { en: "the platform refuses it: {words}", zh: "平台拒收：{words}" }
+        not_sent_no_answer(words) {
+            en: "no answer came, so it may have arrived: {words}",
+            zh: "没有收到平台的答复，可能已送达：{words}"
+        }
+        not_sent_interrupted() {
+            en: "the daemon ended while sending it, so it may have arrived",
+            zh: "发送时守护进程终止，可能已送达"
+        }
+        not_sent_in_part() { en: "only a part of it is known to have arrived", zh: "只确定送达了一部分" }
+        not_sent_nobody() { en: "nobody is paired there any more", zh: "那里已没有配对的人" }
+        not_sent_no_channel() { en: "the channel is not set up any more", zh: "该渠道已不再配置" }
+        not_sent_unable() { en: "the platform cannot show it", zh: "平台无法显示" }
+        not_sent_no_file() { en: "its file is gone, or may hold secrets", zh: "文件已不在，或可能含有机密" }
+        not_sent_quiet() { en: "it was quiet, and this is of no use later", zh: "当时免打扰，过后已无意义" }
         more_on_the_page(url) { en: "All of it: {url}", zh: "完整内容：{url}" }
         button_more() { en: "More", zh: "详情" }
 
@@ -521,6 +555,8 @@ catalogue! {
             en: "✉ {n} message could not be delivered meanwhile." or "✉ {n} messages could not be delivered meanwhile.",
             zh: "✉ 期间有 {n} 条消息未能送达。"
         }
+        failed_meanwhile(n) { en: "{n} failed." or "{n} failed.", zh: "{n} 个失败。" }
+        done_meanwhile(n) { en: "{n} is done." or "{n} are done.", zh: "{n} 个已完成。" }
         need_you(n) { en: "{n} task needs you." or "{n} tasks need you.", zh: "有 {n} 个任务需要你。" }
     }
 }

@@ -30,8 +30,9 @@ pub fn row_glance(locale: Locale, row: &TaskRow) -> String {
     line(locale, &Seen::row(row))
 }
 
-/// The same line without the key.
-pub(super) fn words(locale: Locale, task: &Task) -> String {
+/// The same line without the key, where that stands in front.
+#[must_use]
+pub fn words(locale: Locale, task: &Task) -> String {
     line(locale, &Seen::task(task))
 }
 

@@ -9,6 +9,7 @@
 
 pub mod card;
 pub mod catalogue;
+mod delivery;
 mod digest;
 pub mod glance;
 pub mod locale;
@@ -20,7 +21,8 @@ pub mod timeline;
 mod words;
 
 pub use card::{Card, card};
-pub use digest::digest;
+pub use delivery::why_not_sent;
+pub use digest::{digest, summary};
 pub use glance::{glance, row_glance};
 pub use locale::Locale;
 pub use progress::{progress, worked};

@@ -146,7 +146,13 @@ impl Locale {
     }
 
     fn place_of(self, made: &Made) -> String {
-        match made.source.surface {
+        self.surface(made.source.surface)
+    }
+
+    /// Where somebody did something.
+    #[must_use]
+    pub fn surface(self, surface: Channel) -> String {
+        match surface {
             Channel::Web => self.from_web(),
             Channel::Cli => self.from_cli(),
             Channel::Ide => self.from_ide(),

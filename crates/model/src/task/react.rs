@@ -6,7 +6,7 @@ use super::{Task, TaskCommand, TaskEvent};
 use crate::approval::{Approval, Given, Settlement, Verdict};
 use crate::command::Command;
 use crate::conversation::ConversationCommand;
-use crate::delivery::{self, Delivery, PushReason};
+use crate::delivery::{self, Delivery, Handed, PushReason};
 use crate::effect::{Effect, Process};
 use crate::execution::{Execution, ExecutionEnd};
 use crate::ids::{
@@ -331,7 +331,7 @@ fn push_out(task: &Task, news: News, at: Timestamp) -> Vec<Effect> {
         text: text.clone(),
         due_at: None,
         expires_at: at.after(delivery::TTL),
-        attempted: false,
+        handed: Handed::default(),
     };
     let name = format!("{about}:{push:?}");
     let tell = |conversation: &ConversationId| {

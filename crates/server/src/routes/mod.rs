@@ -9,6 +9,7 @@ mod budgets;
 mod conversations;
 mod daemon;
 mod decisions;
+mod deliveries;
 mod events;
 mod export;
 mod gc;
@@ -126,9 +127,11 @@ fn people() -> OpenApiRouter<Shared> {
         .routes(routes!(identities::revoke))
         .routes(routes!(notices::get))
         .routes(routes!(notices::reasons))
+        .routes(routes!(notices::browser))
         .routes(routes!(notices::main))
         .routes(routes!(notices::quiet, notices::no_quiet))
         .routes(routes!(notices::digest))
+        .routes(routes!(deliveries::list))
         .routes(routes!(logins::link))
         .routes(routes!(logins::enter, logins::leave))
         .routes(routes!(logins::list))

@@ -1,9 +1,14 @@
 //! What the caller is told unasked, where and when not; and what happened lately.
 
+use std::io;
+use std::sync::Arc;
+
 use axum::extract::State;
 use serde::Deserialize;
-use throughline_api::notice::{ChatNotices, ChooseMain, ChooseReasons, Digest, NoticeReason, Notices, QuietHours};
-use throughline_model::conversation::Channel;
+use throughline_api::notice::{
+    BrowserNotices, ChatNotices, ChooseMain, ChooseReasons, Digest, NoticeReason, Notices, QuietHours,
+};
+use throughline_engine::Readers;
 use throughline_model::ids::{ConversationId, Id as _};
 use throughline_model::notice::{Reason, Reasons};
 use utoipa::IntoParams;
@@ -12,6 +17,7 @@ use uuid::Uuid;
 use crate::app::Shared;
 use crate::auth::Caller;
 use crate::extract::{Json, Path, Query};
+use crate::login::Login;
 use crate::problem::Refusal;
 use crate::wire;
 
@@ -36,10 +42,17 @@ pub(super) async fn get(State(app): State<Shared>, caller: Caller) -> Result<axu
     let known = app.engine.notices(caller.person).await?;
     let chat = |chat: &throughline_engine::ChatNotices| ChatNotices {
         conversation: chat.conversation.uuid(),
-        identity: chat.identity.handle(),
-        channel: chat.identity.channel().map_or("os", Channel::word).to_owned(),
+        identity: chat.name.clone(),
+        channel: chat.channel.word().to_owned(),
+        group: chat.readers == Readers::Group,
         reasons: shown(&chat.reasons),
         held: chat.held,
+    };
+    let browser = |login: Login| BrowserNotices {
+        login: login.id,
+        current: caller.login == Some(login.id),
+        reasons: shown(&login.reasons),
+        browser: login.browser,
     };
     Ok(axum::Json(Notices {
         quiet: known.quiet.map(|quiet| QuietHours {
@@ -52,6 +65,7 @@ pub(super) async fn get(State(app): State<Shared>, caller: Caller) -> Result<axu
         main: known.main.map(|chat| chat.uuid()),
         told_in: known.told_in.map(|chat| chat.uuid()),
         chats: known.chats.iter().map(chat).collect(),
+        browsers: app.logins.list().into_iter().filter(|login| login.push.is_some()).map(browser).collect(),
     }))
 }
 
@@ -68,6 +82,25 @@ pub(super) async fn reasons(
     let chat = ConversationId::from_uuid(conversation);
     app.engine.choose_reasons(caller.person, chat, meant(&body.reasons)).await?;
     get(State(app), caller).await
+}
+
+/// Tells a browser of the caller by push for these reasons, and for no other.
+#[utoipa::path(put, path = "/api/v1/notices/browsers/{login}", tag = "people", request_body = ChooseReasons,
+    params(("login" = Uuid, Path, description = "The browser's login")),
+    responses((status = 200, description = "As it is now", body = Notices)))]
+pub(super) async fn browser(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(login): Path<Uuid>,
+    Json(body): Json<ChooseReasons>,
+) -> Result<axum::Json<Notices>, Refusal> {
+    let (logins, reasons) = (Arc::clone(&app.logins), meant(&body.reasons));
+    let chosen = tokio::task::spawn_blocking(move || logins.choose(login, reasons)).await;
+    match chosen.map_err(io::Error::other).flatten() {
+        Ok(true) => get(State(app), caller).await,
+        Ok(false) => Err(Refusal::not_found("browser", &login.to_string())),
+        Err(error) => Err(super::logins::unkept(&error)),
+    }
 }
 
 /// Chooses the chat in which the caller hears of tasks that none of their chats takes part in.

@@ -341,6 +341,7 @@ fn name(event: &Event) -> &'static str {
         Event::Person(PersonEvent::PairingSpent { .. }) => "pairing_spent",
         Event::Person(PersonEvent::ChatMet { .. }) => "chat_met",
         Event::Person(PersonEvent::ChatTurnedTo { .. }) => "chat_turned_to",
+        Event::Person(PersonEvent::GroupMet { .. }) => "group_met",
         Event::Person(PersonEvent::QuietChosen { .. }) => "quiet_chosen",
         Event::Person(PersonEvent::MainChosen { .. }) => "main_chosen",
         Event::Person(PersonEvent::NewsPassedOn { .. }) => "news_passed_on",

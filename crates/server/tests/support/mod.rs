@@ -14,7 +14,7 @@ use std::time::Duration;
 use throughline_api::client::Client;
 use throughline_api::event::Frame;
 use throughline_channels::Channels;
-use throughline_engine::{Clock as _, Config, Engine, Home, Options, SystemClock};
+use throughline_engine::{Clock, Config, Engine, Home, Options, SystemClock};
 use throughline_model::approval::{ApprovalOption, Ask as Asking, Asked, OptionKind};
 use throughline_model::command::Command;
 use throughline_model::content::{ContentBlock, Text};
@@ -96,13 +96,18 @@ impl Daemon {
     }
 
     pub async fn start_with_channels(channels: Channels, adjust: impl FnOnce(&mut ServeOptions)) -> Daemon {
+        Self::start_at(Arc::new(SystemClock), channels, adjust).await
+    }
+
+    /// By another clock.
+    pub async fn start_at(clock: Arc<dyn Clock>, channels: Channels, adjust: impl FnOnce(&mut ServeOptions)) -> Daemon {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(&folder.path().join("home")).unwrap();
         let lock = home.lock().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&OpenOptions::new(home.path())).unwrap());
         let config = Config::load(&home).unwrap();
         let options = Options { home: home.clone(), lock, config, keeper_exe: "/bin/false".into(), channels };
-        let engine = Engine::start(options, Arc::clone(&store)).await.unwrap();
+        let engine = Engine::start_with(options, Arc::clone(&store), clock).await.unwrap();
         let mut serve = ServeOptions::new(&home);
         adjust(&mut serve);
         let server = Server::bind(engine.clone(), serve).await.unwrap();

@@ -1,6 +1,7 @@
 //! Things to store: small, valid and different from each other.
 
 use throughline_model::approval::{Approval, Ask as Asked};
+use throughline_model::delivery::PushReason;
 use throughline_model::effect::{Effect, Process};
 use throughline_model::event::Event;
 use throughline_model::execution::Activity;
@@ -160,7 +161,10 @@ impl Fixture {
             conversation: self.id(),
             task: Some(self.id()),
             text: "done".into(),
+            push: Some(PushReason::Completed),
             state: "pending".into(),
+            tries: 0,
+            cause: None,
             message: None,
             at,
         }

@@ -3,11 +3,11 @@
 use throughline_model::execution::Activity;
 use throughline_model::ids::{PersonId, TaskId, TurnId};
 use throughline_model::task::Lifecycle;
-use throughline_model::view::{Addressed, InputMoved, NameRow, Row, TaskRow};
+use throughline_model::view::{Addressed, DeliveryRow, InputMoved, NameRow, Row, TaskRow};
 
 use super::Site;
 use super::fixture::{Fixture, at};
-use crate::port::{Answer, ApprovalQuery, Ask, Batch, Lookup, Store, TaskPlace, TaskQuery};
+use crate::port::{Answer, ApprovalQuery, Ask, Batch, DeliveryQuery, Lookup, Store, TaskPlace, TaskQuery};
 
 async fn write(store: &dyn Store, rows: Vec<Row>) {
     store.commit(Batch { rows, ..Batch::default() }).await.expect("rows");
@@ -199,11 +199,24 @@ pub(super) async fn projects_and_deliveries_are_listed(site: &dyn Site) {
     write(&*store, vec![Row::Project(shop.clone())]).await;
     assert_eq!(store.ask(Ask::Projects).await.expect("an answer"), Answer::Projects(vec![blog, shop]), "by name");
     let (mut first, second, third) = (make.delivery(at(1)), make.delivery(at(2)), make.delivery(at(3)));
-    write(&*store, vec![Row::Delivery(first.clone()), Row::Delivery(second), Row::Delivery(third.clone())]).await;
+    write(&*store, vec![Row::Delivery(first.clone()), Row::Delivery(second.clone()), Row::Delivery(third.clone())])
+        .await;
     (first.state, first.at) = ("sent".into(), at(4));
     write(&*store, vec![Row::Delivery(first.clone())]).await;
-    let newest = store.ask(Ask::Deliveries(2)).await.expect("an answer");
-    assert_eq!(newest, Answer::Deliveries(vec![first, third]), "by the last change");
+    let ask = async |query: DeliveryQuery| store.ask(Ask::Deliveries(query)).await.expect("an answer");
+    let all = DeliveryQuery { limit: 9, ..DeliveryQuery::default() };
+    let is = |rows: &[&DeliveryRow]| Answer::Deliveries(rows.iter().map(|row| (*row).clone()).collect());
+    assert_eq!(ask(all.clone()).await, is(&[&third, &second, &first]), "by when they were queued");
+    assert_eq!(ask(DeliveryQuery { limit: 1, ..all.clone() }).await, is(&[&third]));
+    let before = DeliveryQuery { before: Some(third.id), limit: 1, ..all.clone() };
+    assert_eq!(ask(before).await, is(&[&second]), "the next page");
+    let of_task = DeliveryQuery { task: first.task, ..all.clone() };
+    assert_eq!(ask(of_task.clone()).await, is(&[&first]));
+    let states = vec!["pending".into(), "dead".into()];
+    assert_eq!(ask(DeliveryQuery { states: states.clone(), ..of_task }).await, is(&[]), "it was sent");
+    assert_eq!(ask(DeliveryQuery { states, ..all.clone() }).await, is(&[&third, &second]));
+    let conversations = vec![first.conversation, third.conversation];
+    assert_eq!(ask(DeliveryQuery { conversations, ..all }).await, is(&[&third, &first]));
 }
 
 pub(super) async fn a_name_is_found_until_it_is_taken_back(site: &dyn Site) {

@@ -14,7 +14,8 @@ use tokio::task::JoinSet;
 use super::Site;
 use super::fixture::{Fixture, appending, at};
 use crate::port::{
-    Answer, Append, Ask, Batch, CommitError, Feed, InboxEntry, Loaded, Lookup, Mark, PageQuery, Store, TaskQuery,
+    Answer, Append, Ask, Batch, CommitError, DeliveryQuery, Feed, InboxEntry, Loaded, Lookup, Mark, PageQuery, Store,
+    TaskQuery,
 };
 
 /// Everything of every stream.
@@ -115,7 +116,7 @@ pub(super) async fn a_refused_batch_changes_nothing(site: &dyn Site) {
         (Ask::Task(task.id), Answer::Task(None)),
         (Ask::Projects, Answer::Projects(vec![])),
         (Ask::PendingApprovals, Answer::Approvals(vec![])),
-        (Ask::Deliveries(9), Answer::Deliveries(vec![])),
+        (Ask::Deliveries(DeliveryQuery { limit: 9, ..DeliveryQuery::default() }), Answer::Deliveries(vec![])),
         (Ask::Inbox("k".into()), Answer::Inbox(None)),
         (Ask::Name("n".into()), Answer::Name(None)),
         (Ask::Mark(session, 1), Answer::Mark(None)),
@@ -270,6 +271,7 @@ pub(super) async fn a_stream_loads_as_a_snapshot_and_a_tail(site: &dyn Site) {
             identities: vec![],
             offers: vec![],
             chats: vec![],
+            groups: vec![],
             notices: Default::default(),
         }))
     };

@@ -2,18 +2,21 @@
 //!
 //! Invariant: what cannot be decoded is [`StoreError::Corrupt`], with the place where it stands. Nothing is skipped.
 
-use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params, params_from_iter};
 use serde::de::DeserializeOwned;
 use throughline_model::event::{Event, Recorded, Seq};
 use throughline_model::ids::{Id as _, InputId, ItemId, PersonId, RuntimeSessionId, TaskId, TurnId};
 use throughline_model::state::State;
 use throughline_model::stream::{StreamId, StreamKind};
 use throughline_model::time::Timestamp;
-use throughline_model::view::{Addressed, InputRow, TaskRow};
+use throughline_model::view::{Addressed, DeliveryRow, InputRow, TaskRow};
 use uuid::Uuid;
 
 use super::encode::{Key, stream_key, stream_of};
-use crate::port::{Answer, Ask, Due, Feed, InboxEntry, Loaded, Lookup, Mark, PageQuery, PendingEffect, StoreError};
+use crate::port::{
+    Answer, Ask, DeliveryQuery, Due, Feed, InboxEntry, Loaded, Lookup, Mark, PageQuery, PendingEffect, StoreError,
+};
 
 pub(super) const FEED: &str = "SELECT seq, stream, version, at, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
 pub(super) const FEED_OF_STREAM: &str = "SELECT seq, stream, version, at, data FROM events INDEXED BY events_of_stream \
@@ -216,11 +219,7 @@ pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreE
         Ask::Addressed(person, since, limit) => Answer::Addressed(addressed(connection, person, since, limit)?),
         Ask::Inbox(key) => Answer::Inbox(inbox(connection, key)?),
         Ask::Mark(session, epoch) => Answer::Mark(mark(connection, session, epoch)?),
-        Ask::Deliveries(limit) => Answer::Deliveries(decoded(
-            connection,
-            "SELECT data FROM outbox ORDER BY at DESC, rowid DESC LIMIT ?1",
-            [limit],
-        )?),
+        Ask::Deliveries(query) => Answer::Deliveries(deliveries(connection, query)?),
         Ask::Mentions { text, limit } => Answer::Events(mentions(connection, &text, limit)?),
         Ask::Delivery(id) => {
             Answer::Deliveries(decoded(connection, "SELECT data FROM outbox WHERE id = ?1", [id.uuid().into_bytes()])?)
@@ -236,6 +235,32 @@ pub(super) fn answer(connection: &Connection, ask: Ask) -> Result<Answer, StoreE
             .query_row([], |row| row.get(0))?)),
         Ask::Incarnation => Answer::Incarnation(incarnation(connection)?),
     })
+}
+
+/// Newest first by when they were queued: row ids are in that order.
+fn deliveries(connection: &Connection, query: DeliveryQuery) -> Result<Vec<DeliveryRow>, StoreError> {
+    let mut sql = String::from("SELECT data FROM outbox WHERE true");
+    let mut values: Vec<Value> = vec![];
+    let conversations = query.conversations.iter().map(ToString::to_string).collect();
+    let wanted = [
+        ("task", query.task.iter().map(ToString::to_string).collect()),
+        ("conversation", conversations),
+        ("state", query.states),
+    ];
+    // What is named first narrows it down most, so it is looked up; the others are only compared.
+    let mut compared = "";
+    for (column, words) in wanted.into_iter().filter(|(_, words): &(_, Vec<String>)| !words.is_empty()) {
+        sql.push_str(&format!(" AND {compared}{column} IN ({})", vec!["?"; words.len()].join(", ")));
+        values.extend(words.into_iter().map(Value::from));
+        compared = "+";
+    }
+    if let Some(before) = query.before {
+        sql.push_str(" AND rowid < (SELECT rowid FROM outbox WHERE id = ?)");
+        values.push(Value::from(before.uuid().into_bytes().to_vec()));
+    }
+    sql.push_str(" ORDER BY rowid DESC LIMIT ?");
+    values.push(Value::from(i64::try_from(query.limit).unwrap_or(i64::MAX)));
+    decoded(connection, &sql, params_from_iter(values))
 }
 
 fn addressed(

@@ -29,6 +29,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("v1.sql") },
     Migration { sql: include_str!("v2.sql") },
     Migration { sql: include_str!("v3.sql") },
+    Migration { sql: include_str!("v4.sql") },
 ];
 
 /// What a file is, before anything is done to it.
