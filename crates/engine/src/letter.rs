@@ -10,16 +10,18 @@ use throughline_model::content::Text;
 use throughline_model::conversation::Conversation;
 use throughline_model::delivery::{Delivery, PushReason};
 use throughline_model::event::Event;
-use throughline_model::ids::{ApprovalId, DeliveryId, InputId, PersonId, TaskId, TurnId};
+use throughline_model::execution::Activity;
+use throughline_model::ids::{ApprovalId, DeliveryId, Id as _, InputId, PersonId, TaskId, TurnId};
 use throughline_model::item::{ItemBody, ToolCall};
 use throughline_model::outbound::Seen;
+use throughline_model::present::glance::words;
 use throughline_model::present::reply::{Subject, correctable, decided};
 use throughline_model::present::{self, Locale};
 use throughline_model::reply::{Action, Choice, Reply};
 use throughline_model::route::Intent;
 use throughline_model::shown::View;
 use throughline_model::stream::StreamId;
-use throughline_model::task::TaskEvent;
+use throughline_model::task::{Task, TaskEvent};
 use throughline_model::view::{ApprovalRow, InputRow, TaskRow};
 use throughline_store::port::{Answer, Ask, Lookup, PageQuery};
 
@@ -60,6 +62,8 @@ pub(crate) enum Chosen {
     Decision(Verdict, String),
     /// The rest of what was cut short.
     More,
+    /// The turn that failed, once more.
+    Retry,
 }
 
 impl Token {
@@ -67,6 +71,7 @@ impl Token {
         let parts: Vec<&str> = text.split(':').collect();
         let (delivery, choice) = match parts[..] {
             ["mo", delivery] => (delivery, Chosen::More),
+            ["re", delivery] => (delivery, Chosen::Retry),
             ["ch", delivery, nth] => (delivery, Chosen::Nth(nth.parse().ok()?)),
             ["ap", delivery, verdict, digest] if digest.len() == DIGEST_LETTERS => {
                 let verdict = match verdict {
@@ -84,6 +89,7 @@ impl Token {
     fn write(&self) -> String {
         match &self.choice {
             Chosen::More => format!("mo:{}", self.delivery),
+            Chosen::Retry => format!("re:{}", self.delivery),
             Chosen::Nth(nth) => format!("ch:{}:{nth}", self.delivery),
             Chosen::Decision(Verdict::Approve, digest) => format!("ap:{}:y:{digest}", self.delivery),
             Chosen::Decision(Verdict::Deny, digest) => format!("ap:{}:n:{digest}", self.delivery),
@@ -131,23 +137,19 @@ impl Writer<'_> {
                 Ok(Some(self.replied(delivery.id, &reply)))
             }
             (push, _, None, Some((turn, task))) => {
-                let (text, whole) = self.ended(locale, push, task, turn).await?;
-                let more = Token { delivery: delivery.id, choice: Chosen::More };
-                let more = Button { label: locale.button_more(), token: more.write() };
-                let buttons = if whole || !self.abilities.buttons { vec![] } else { vec![vec![more]] };
+                let Some((text, whole)) = self.ended(locale, push, task, turn).await? else { return Ok(None) };
+                let button = |label, choice| Button { label, token: Token { delivery: delivery.id, choice }.write() };
+                let more = (!whole).then(|| button(locale.button_more(), Chosen::More));
+                let retry = (push == PushReason::Failed).then(|| button(locale.button_retry(), Chosen::Retry));
+                let row: Vec<Button> = retry.into_iter().chain(more).collect();
+                let buttons = if row.is_empty() || !self.abilities.buttons { vec![] } else { vec![row] };
                 Ok(Some(Letter { buttons, ..plain(text) }))
             }
             (_, _, None, None) => Ok(Some(plain(self.ours(&delivery.text)))),
         }
     }
 
-    fn asked(
-        &self,
-        locale: Locale,
-        delivery: DeliveryId,
-        task: &throughline_model::task::Task,
-        approval: &Approval,
-    ) -> Letter {
+    fn asked(&self, locale: Locale, delivery: DeliveryId, task: &Task, approval: &Approval) -> Letter {
         let exact = approval.shown(View::CHAT);
         let masked = self.mask.apply(&exact.text);
         // What was not shown letter by letter cannot be approved here.
@@ -155,7 +157,7 @@ impl Writer<'_> {
         let whole = exact.complete && masked == exact.text && self.abilities.unit.len(&masked) <= room;
         let shown: String = if whole { masked } else { masked.chars().take(room / 4).collect() };
         let glance = locale.waits_for_approval(agent_of(task, approval));
-        let head = format!("{} *{}*: {glance}", task.key, task.title.replace('*', ""));
+        let head = locale.because(format!("❗ {}", named(&task.key, &task.title)), glance);
         let mut text = self.ours(&head).and(Look::Plain, "\n").and(Look::Block { language: String::new() }, shown);
         let digest: String = approval.digest().chars().take(DIGEST_LETTERS).collect();
         let button = |label: String, verdict| {
@@ -174,19 +176,22 @@ impl Writer<'_> {
 
     async fn settled(&self, locale: Locale, approval: ApprovalId) -> Result<Rich, EngineError> {
         let Some(row) = approval_row(self.core, approval).await? else { return Ok(Rich::plain("✓")) };
-        let by = async |person: PersonId, given: &Option<Given>| -> Result<(String, &'static str), EngineError> {
+        let by = async |person: PersonId, given: &Option<Given>| -> Result<(String, String), EngineError> {
             let state = self.core.state(StreamId::Person(person)).await?;
             let name = state.person().map(|person| person.name.clone()).unwrap_or_default();
-            Ok((name, given.as_ref().map_or("?", |given| given.source.surface.word())))
+            Ok((name, given.as_ref().map_or_else(|| "?".into(), |given| locale.surface(given.source.surface))))
         };
         let words = match row.settled.as_ref().map(|settled| &settled.settlement) {
             Some(Settlement::Approved { by: person, given }) => {
                 let (name, place) = by(*person, given).await?;
                 locale.approved_by(name, place)
             }
-            Some(Settlement::Denied { by: person, given, .. }) => {
+            Some(Settlement::Denied { by: person, given, reason }) => {
                 let (name, place) = by(*person, given).await?;
-                locale.denied_by(name, place)
+                match reason {
+                    Some(reason) => locale.denied_by_because(name, place, reason),
+                    None => locale.denied_by(name, place),
+                }
             }
             Some(Settlement::Ruled { ruling }) => locale.ruled(&ruling.standing),
             Some(Settlement::Expired) => locale.expired_undecided(),
@@ -194,38 +199,50 @@ impl Writer<'_> {
             None => String::new(),
         };
         let shown: String = self.mask.apply(&row.approval.shown(View::CHAT).text).chars().take(SAID_CHARS).collect();
-        let text = Rich::default().and(Look::Block { language: String::new() }, shown);
+        // Which task it was stays with it: the message may be looked at long after.
+        let head = match task_row(self.core, Some(row.task)).await? {
+            Some(task) => self.ours(&named(&task.key, &task.title)).and(Look::Plain, "\n"),
+            None => Rich::default(),
+        };
+        let text = head.and(Look::Block { language: String::new() }, shown);
         Ok(text.and(Look::Plain, format!("\n{}", self.mask.apply(&words))))
     }
 
-    /// How a turn ended, with the agent's last words, and whether these are all.
+    /// How a turn ended, with the agent's last words, and whether these are all; none if it asked something that was
+    /// answered meanwhile.
     async fn ended(
         &self,
         locale: Locale,
         push: PushReason,
         task: TaskId,
         turn: TurnId,
-    ) -> Result<(Rich, bool), EngineError> {
+    ) -> Result<Option<(Rich, bool)>, EngineError> {
         let state = self.core.task(task).await?;
-        let Some(known) = state.task() else { return Ok((Rich::plain("?"), true)) };
+        let Some(known) = state.task() else { return Ok(None) };
         let mark = match push {
             PushReason::Failed => "✗",
             PushReason::AsksQuestion => "❓",
             _ => "✓",
         };
-        let head = self.ours(&format!("{mark} {} *{}*", known.key, known.title.replace('*', "")));
-        let said = last_words(self.core, task, Some(turn)).await?;
-        let said = match (said, push) {
-            (Some(said), PushReason::Completed | PushReason::AsksQuestion) => said,
-            _ => present::glance(locale, known),
+        let head = self.ours(&format!("{mark} {}", named(&known.key, &known.title)));
+        let said = match push {
+            PushReason::AsksQuestion => match open_question(known, turn) {
+                Some(question) => Some(question),
+                None => last_words(self.core, task, Some(turn)).await?.or_else(|| asks(locale, known)),
+            },
+            PushReason::Completed => last_words(self.core, task, Some(turn)).await?.or_else(|| stands(locale, known)),
+            _ => stands(locale, known),
         };
+        let Some(said) = said else { return Ok(None) };
         let said = self.mask.apply(&said);
         let short: String = said.chars().take(SAID_CHARS).collect();
         let text = head.and(Look::Plain, "\n").then(Rich::from_markdown(&short));
-        Ok(match short.len() < said.len() {
+        Ok(Some(match short.len() < said.len() {
+            // A button says the rest, where there are any.
+            true if self.abilities.buttons => (text.and(Look::Plain, "…"), false),
             true => (text.and(Look::Plain, format!("\n{}", locale.cut_more())), false),
             false => (text, true),
-        })
+        }))
     }
 
     /// How far work is, or that it is over, in the message that there is of it; none if there is nothing to add.
@@ -283,7 +300,32 @@ impl Writer<'_> {
     }
 }
 
-fn agent_of(task: &throughline_model::task::Task, approval: &Approval) -> String {
+/// What an agent asks in the middle of a turn, and the form that the answer has. The delivery has its id as the turn's.
+fn open_question(task: &Task, about: TurnId) -> Option<String> {
+    let running = task.executions.iter().filter_map(|execution| execution.active.as_ref());
+    let mut questions = running.flat_map(|active| &active.questions);
+    let open = questions.find(|question| question.id.uuid() == about.uuid() && !question.settled)?;
+    let fields = open.fields().into_iter().map(|field| format!("\n- {field}"));
+    Some(std::iter::once(open.message.clone()).chain(fields).collect())
+}
+
+/// What a task waits for the person to answer, if it does.
+fn asks(locale: Locale, task: &Task) -> Option<String> {
+    let spent = task.spent().map(|spent| spent.question(locale));
+    spent.or_else(|| (task.activity() == Activity::WaitingAnswer).then(|| words(locale, task)))
+}
+
+/// How a task stands; its key is in the line above.
+fn stands(locale: Locale, task: &Task) -> Option<String> {
+    Some(words(locale, task))
+}
+
+/// A task's key and its title, which is set off.
+fn named(key: &str, title: &str) -> String {
+    format!("{key} *{}*", title.replace('*', ""))
+}
+
+fn agent_of(task: &Task, approval: &Approval) -> String {
     task.execution(approval.execution).map(|execution| execution.agent.clone()).unwrap_or_default()
 }
 
@@ -382,6 +424,7 @@ mod tests {
         for choice in [
             Chosen::Nth(3),
             Chosen::More,
+            Chosen::Retry,
             Chosen::Decision(Verdict::Approve, "0123456789abcdef".into()),
             Chosen::Decision(Verdict::Deny, "0123456789abcdef".into()),
         ] {

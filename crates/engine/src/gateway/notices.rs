@@ -6,7 +6,7 @@ use throughline_channels::{Setting, Update};
 use throughline_model::command::Command;
 use throughline_model::conversation::ConversationCommand;
 use throughline_model::ids::{ConversationId, PersonId};
-use throughline_model::notice::{Reason, Reasons};
+use throughline_model::notice::{NoReason, Reason, Reasons};
 use throughline_model::present::Locale;
 use throughline_model::stream::StreamId;
 
@@ -45,7 +45,9 @@ impl Gateway {
         };
         let words = match done {
             Err(EngineError::Rejected(no)) => locale.bad_notices(no),
-            Err(no @ EngineError::BadQuietHours { .. }) => locale.bad_notices(no),
+            Err(EngineError::BadQuietHours { .. }) => {
+                format!("{}\n{}", locale.bad_quiet_hours(), locale.quiet_usage())
+            }
             other => other?,
         };
         self.answer(conversation, update, words, None).await?;
@@ -70,7 +72,9 @@ impl Engine {
             "main" => self.choose_main(person, Some(conversation)).await?,
             words => match Reasons::parse(words) {
                 Ok(reasons) => self.tune(conversation, reasons).await?,
-                Err(no) => return Ok(format!("{}\n{}", locale.bad_notices(no), locale.notify_usage())),
+                Err(NoReason(word)) => {
+                    return Ok(format!("{}\n{}", locale.no_such_reason(word), locale.notify_usage()));
+                }
             },
         }
         self.told(person, conversation, locale).await

@@ -4,7 +4,7 @@
 
 use throughline_model::context::ReplyTo;
 use throughline_model::ids::{ConversationId, PersonId, ProjectId, TaskId};
-use throughline_model::present::card::Around;
+use throughline_model::present::card::{About, Around};
 use throughline_model::present::{Locale, card};
 use throughline_model::reply::Reply;
 use throughline_model::route::{Intent, Stated};
@@ -131,9 +131,12 @@ impl Engine {
     pub(super) async fn more(&self, locale: Locale, task: TaskId) -> Result<Reply, EngineError> {
         let Some(known) = self.task(task).await? else { return Ok(Reply::plain(locale.no_such_task(task))) };
         let project = self.project(known.project).await?;
-        let shown = card(locale, &known, Around { project: &project.name, now: self.now() });
+        let mut shown = card(locale, &known, Around { project: &project.name, now: self.now() });
+        let said = last_words(&self.inner.core, task, None).await?;
+        // The last words follow whole.
+        shown.fields.retain(|field| said.is_none() || field.about != About::Said);
         let mut text = shown.text(locale);
-        if let Some(said) = last_words(&self.inner.core, task, None).await? {
+        if let Some(said) = said {
             text.push_str("\n\n");
             text.push_str(&said);
         }

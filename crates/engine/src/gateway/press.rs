@@ -127,6 +127,10 @@ impl Gateway {
                 let task = under.row.task.ok_or(Rejection::NotFound { what: "task" })?;
                 self.act(under, Action::Open { task }).await
             }
+            Chosen::Retry => {
+                let task = under.row.task.ok_or(Rejection::NotFound { what: "task" })?;
+                self.act(under, Action::Retry { task }).await
+            }
             Chosen::Nth(nth) => {
                 let input = under.row.input.ok_or(Rejection::NotFound { what: "choice" })?;
                 let said = reply(&self.engine.inner.core, input).await?;

@@ -62,11 +62,13 @@ pub fn masked(message: &str, context: &Context) -> String {
     Heard::new(Weights::embedded(), message, context).masked
 }
 
-/// The reason that a refusal gives: all of its words, if there are more than those of a bare no.
+/// The reason that a refusal gives: all of its words, if there are more than those of a bare no. What follows a comma is
+/// more, however common its words are: "no, use make instead".
 #[must_use]
 pub fn reason(message: &str) -> Option<String> {
     let about = title::units(&text::fold(message), Weights::embedded());
-    (!about.is_empty()).then(|| message.trim().to_owned())
+    let rest = message.split_once([',', ':', ';', '，', '：', '；', '。']).map_or("", |(_, rest)| rest.trim());
+    (!about.is_empty() || !rest.is_empty()).then(|| message.trim().to_owned())
 }
 
 /// An agent's own commands reach it verbatim.
