@@ -5,6 +5,7 @@
 //! test fails. Waiting is done on events or on the end of processes, always with a bound.
 #![allow(clippy::disallowed_methods, reason = "these tests start the real binary and bound how long they wait for it")]
 
+pub mod dump;
 pub mod terminal;
 
 use std::ffi::OsStr;
