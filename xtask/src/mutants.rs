@@ -28,6 +28,7 @@ const PASSES: [Pass; 3] = [
             "crates/model/src/project.rs",
             "crates/model/src/task/approvals.rs",
             "crates/model/src/task/budget.rs",
+            "crates/model/src/task/questions.rs",
         ],
         tests: &["--test=trust"],
     },
@@ -35,7 +36,12 @@ const PASSES: [Pass; 3] = [
     Pass {
         name: "texts",
         package: "throughline-model",
-        files: &["crates/model/src/budget.rs", "crates/model/src/raw_input.rs", "crates/model/src/shown.rs"],
+        files: &[
+            "crates/model/src/budget.rs",
+            "crates/model/src/question/*.rs",
+            "crates/model/src/raw_input.rs",
+            "crates/model/src/shown.rs",
+        ],
         tests: &["--lib", "--test=trust"],
     },
     Pass {

@@ -408,6 +408,27 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_may_be_made_in_ones_own_words_and_whoever_names_a_field_means_it() {
+        let colour = json!({"type": "string", "enum": ["red", "green"]});
+        let fields = json!({"colour": colour, "note": {"type": "string"}, "reason": {"type": "string"}});
+        let either = form(fields, &[]);
+        assert_eq!(said(&either, "green"), Ok(json!({"colour": "green"})));
+        assert_eq!(said(&either, "none of them"), Ok(json!({"note": "none of them"})));
+        assert_eq!(said(&either, "note: soon"), Ok(json!({"note": "soon"})));
+        assert!(said(&either, r#"{"colour": "purple"}"#).is_err(), "filled in or in words, it is one of them");
+        assert_eq!(said(&either, r#"{"colour": "red"}"#), Ok(json!({"colour": "red"})));
+    }
+
+    #[test]
+    fn a_whole_number_may_be_below_nothing_or_very_large() {
+        let whole = form(json!({"n": {"type": "integer"}}), &["n"]);
+        assert_eq!(said(&whole, "-3"), Ok(json!({"n": -3})));
+        let large = format!(r#"{{"n": {}}}"#, u64::MAX);
+        assert_eq!(said(&whole, &large), Ok(json!({"n": u64::MAX})));
+        assert!(said(&whole, r#"{"n": 1.5}"#).is_err());
+    }
+
+    #[test]
     fn numbers_and_switches_are_what_they_are() {
         let whole = form(json!({"n": {"type": "integer", "minimum": 1, "maximum": 9}}), &["n"]);
         assert_eq!(said(&whole, "3"), Ok(json!({"n": 3})));

@@ -7,7 +7,7 @@ use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;
 
 /// A larger pattern is not tried.
-const MAX_PATTERN_BYTES: usize = 64 * 1024;
+const MAX_PATTERN_BYTES: usize = 65_536;
 
 /// What a text has to look like.
 pub(super) struct Look {

@@ -1,8 +1,6 @@
 //! Questions of a running turn: asked once, answered once, void with the turn or the process.
 
-mod support;
-
-use support::World;
+use crate::support::World;
 use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
 use throughline_model::execution::Activity;
@@ -127,6 +125,11 @@ fn a_question_that_is_said_twice_is_asked_once_and_under_an_answered_id_anew() {
     answer(&mut world, task, second.id, "4").expect("it fits");
     let answers = ["3", "4"].map(|n| FormAnswer::Accept { content: format!(r#"{{"n":{n}}}"#) });
     assert_eq!(told(&mut world), answers);
+}
+
+#[test]
+fn what_nobody_reads_is_not_taken() {
+    assert_eq!(Question::MAX_BYTES, 16_384);
 }
 
 #[test]
