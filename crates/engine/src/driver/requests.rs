@@ -175,7 +175,176 @@ impl Owed {
 
 #[cfg(test)]
 mod tests {
+    use throughline_acp::happening::{PermissionRequest, QuestionRequest};
+    use throughline_acp::request_id::AgentRequestId;
+    use throughline_model::approval::{Ask, Asked};
+    use throughline_model::command::Command;
+    use throughline_model::content::ContentBlock;
+    use throughline_model::execution::Role;
+    use throughline_model::ids::{ItemId, Mint, TaskId, TurnId};
+    use throughline_model::input::{QueuedInput, Urgency};
+    use throughline_model::runtime_session::{Parking, RuntimeDescription};
+    use throughline_model::state::State;
+    use throughline_model::stream::StreamId;
+    use throughline_model::task::{Report, TaskCommand, TaskSeed};
+    use throughline_model::time::{Now, Timestamp};
+
     use super::*;
+
+    /// A task whose agent has its first prompt.
+    struct Working {
+        state: State,
+        process: Process,
+        mint: Mint,
+        count: u128,
+    }
+
+    impl Working {
+        fn new() -> Self {
+            let at = Timestamp::from_millis(1);
+            let mut mint = Mint::new(at, 7);
+            let (task, execution): (TaskId, _) = (mint.id(), mint.id());
+            let process = Process { task, execution, session: mint.id(), epoch: 1 };
+            let (title, goal, root, agent) = ("t".into(), "g".into(), "/shop".into(), "demo".into());
+            let seed = TaskSeed { project: mint.id(), title, goal, root, execution, agent, role: Role::Reviewer };
+            let (person, conversation) = (mint.id(), mint.id());
+            let content = vec![ContentBlock::text("look at it")];
+            let queued = QueuedInput { input: mint.id(), person, conversation, content, at };
+            let mut working = Self { state: State::Task(None), process, mint, count: 0 };
+            working.tell(TaskCommand::Create { seed, person, conversation });
+            working.tell(TaskCommand::Enqueue { queued, execution: None, urgency: Urgency::InTurn });
+            let session = working.task().execution(execution).and_then(|known| known.session.as_ref());
+            working.process.session = session.expect("it is started").id;
+            let description = Box::<RuntimeDescription>::default();
+            working.report(Report::Opened { native: "n".into(), description, parking: Parking::default() });
+            working
+        }
+
+        fn task(&self) -> &Task {
+            self.state.task().expect("a task")
+        }
+
+        fn tell(&mut self, command: TaskCommand) {
+            self.count += 1;
+            let now = Now { at: Timestamp::from_millis(1), entropy: self.count << 64 };
+            let stream = StreamId::Task(self.process.task);
+            let events = throughline_model::decide(stream, &self.state, Command::Task(command), now).expect("taken");
+            for event in events {
+                throughline_model::evolve(&mut self.state, &event, now.at);
+            }
+        }
+
+        fn report(&mut self, report: Report) {
+            self.tell(TaskCommand::Report { session: self.process.session, epoch: 1, report });
+        }
+
+        fn turn(&self) -> TurnId {
+            let execution = self.task().execution(self.process.execution);
+            execution.and_then(|known| known.active.as_ref()).expect("a turn").id
+        }
+
+        /// The request that begins there waits under this id.
+        fn waits(&mut self, what: Want, id: &str, at: u64) {
+            let (process, request) = (self.process, id.to_owned());
+            let (call, title, tool) = ("c".into(), "t".into(), "execute".into());
+            let ask = Ask { call, title, tool, input: None, cwd: "/shop".into() };
+            let approval = approval_id(process, at);
+            self.report(match what {
+                Want::Decision => {
+                    let (options, expires_secs) = (vec![], 60);
+                    let asked = Asked { approval, request, item: None, ask, options, expires_secs, ruling: None };
+                    Report::Asked(Box::new(asked))
+                }
+                Want::Answer => {
+                    let (id, message, schema) = (question_id(process, at), "?".into(), "{}".into());
+                    Report::Questioned(Box::new(Question { id, request, message, schema, settled: false }))
+                }
+            });
+        }
+    }
+
+    fn wanted(what: Want, id: &str, at: u64) -> Wanted {
+        Wanted { request: AgentRequestId::parse(id).expect("an id"), at, what }
+    }
+
+    fn told(what: Want, id: &str, at: u64, turn: Option<TurnId>) -> Happening {
+        let request = wanted(what, id, at).request;
+        match what {
+            Want::Decision => Happening::PermissionRequested(PermissionRequest {
+                request,
+                at,
+                item: ItemId::derive(uuid::Uuid::nil(), "c"),
+                is_news: false,
+                turn,
+                call: "c".into(),
+                title: "t".into(),
+                tool: "execute".into(),
+                input: None,
+                options: vec![],
+            }),
+            Want::Answer => {
+                let (message, schema) = ("?".into(), "{}".into());
+                Happening::QuestionAsked(QuestionRequest { request, at, turn, message, schema })
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_again_while_it_waits_is_not_answered_for_itself() {
+        use Want::{Answer, Decision};
+        let mut working = Working::new();
+        working.waits(Decision, "2", 5);
+        working.waits(Answer, "3", 6);
+        let turn = Some(working.turn());
+        let happenings = [
+            told(Decision, "1", 10, turn),
+            told(Decision, "1", 20, turn),
+            told(Decision, "2", 30, turn),
+            told(Answer, "1", 40, turn),
+            told(Answer, "2", 50, turn),
+            told(Answer, "3", 60, turn),
+            told(Decision, "3", 70, turn),
+            told(Decision, "8", 80, None),
+            Happening::AskedBefore(wanted(Decision, "9", 90)),
+        ];
+        let places = |process| -> Vec<u64> {
+            said_once(working.task(), process, &happenings).iter().map(|wanted| wanted.at).collect()
+        };
+        assert_eq!(places(working.process), [10, 40, 50, 70, 90]);
+        let later = Process { epoch: 2, ..working.process };
+        assert_eq!(places(later), [10, 30, 40, 50, 70, 90], "what an earlier process waited for is another matter");
+    }
+
+    #[test]
+    fn what_a_person_is_asked_is_known_by_its_place() {
+        use Want::{Answer, Decision};
+        let mut working = Working::new();
+        working.waits(Decision, "2", 5);
+        working.waits(Answer, "3", 6);
+        let (task, process) = (working.task(), working.process);
+        let is_taken = |what, at| taken(task, process, &wanted(what, "2", at));
+        assert!(is_taken(Decision, 5) && is_taken(Answer, 6));
+        assert!(!is_taken(Decision, 6) && !is_taken(Answer, 5) && !is_taken(Decision, 7));
+        let ids = [
+            approval_id(process, 5),
+            approval_id(process, 51),
+            approval_id(Process { epoch: 15, ..process }, 5),
+            approval_id(Process { session: working.mint.id(), ..process }, 5),
+        ];
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+    }
+
+    #[test]
+    fn the_answer_to_what_nobody_is_asked_has_the_name_that_a_persons_would_have() {
+        let process = Working::new().process;
+        let decision = nothing_chosen(process, &wanted(Want::Decision, "7", 5));
+        let yes = PermissionAnswer::Selected("yes".into());
+        let request = wanted(Want::Decision, "7", 5).request;
+        assert_eq!(decision.id, outgoing::answer_permission(approval_id(process, 5), &request, yes).id);
+        assert!(String::from_utf8_lossy(&decision.bytes).contains("cancelled"));
+        let answer = nothing_chosen(process, &wanted(Want::Answer, "7", 5));
+        assert!(String::from_utf8_lossy(&answer.bytes).contains(r#""action":"cancel""#));
+    }
 
     #[test]
     fn the_mark_stays_at_what_is_owed() {
