@@ -17,6 +17,9 @@ pub struct Identity {
 pub struct IdentityList {
     /// In the order in which they were linked.
     pub identities: Vec<Identity>,
+    /// The channels that are set up: a chat there can be paired.
+    #[serde(default)]
+    pub channels: Vec<String>,
 }
 
 /// What a code is to be good for.

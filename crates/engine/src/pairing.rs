@@ -37,6 +37,11 @@ pub struct Pairing {
 }
 
 impl Engine {
+    /// The channels that are set up.
+    pub fn channels(&self) -> impl Iterator<Item = Channel> {
+        self.inner.channels.iter().map(|channel| channel.kind())
+    }
+
     /// Gives out a code that links whoever brings it on the channel of this name to the person.
     ///
     /// # Errors

@@ -145,3 +145,13 @@ fn two_hundred_tasks_are_decided_like_four() {
     }
     assert_eq!(decide(&case.message, &context).verdict, decide(&case.message, &case.context).verdict);
 }
+
+#[test]
+fn a_no_with_more_words_gives_a_reason() {
+    for bare in ["no", "No.", "nope", "不行"] {
+        assert_eq!(throughline_model::router::reason(bare), None, "{bare}");
+    }
+    for more in ["no, use make instead", "no: not that", "不行，用 make"] {
+        assert_eq!(throughline_model::router::reason(more).as_deref(), Some(more));
+    }
+}

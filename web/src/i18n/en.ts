@@ -333,6 +333,7 @@ export const en = {
   "people.channel.telegram": "Telegram",
   "people.channel.feishu": "Feishu",
   "people.channel.other": "Elsewhere",
+  "people.none": "No chat is set up: [channels] in the daemon’s settings does that.",
   "people.revoke": "Revoke",
   "people.pair": "Pair {channel}",
   "people.say": "Say this to the bot on {channel}, once, within ten minutes:",

@@ -322,6 +322,7 @@ export const zh: Catalogue = {
   "people.channel.telegram": "Telegram",
   "people.channel.feishu": "飞书",
   "people.channel.other": "其他",
+  "people.none": "还没有设置聊天渠道：在守护进程的设置里配置 [channels]。",
   "people.revoke": "撤销",
   "people.pair": "配对 {channel}",
   "people.say": "十分钟内在 {channel} 对机器人说一次：",

@@ -4,11 +4,11 @@ import { useEffect, useState } from "react";
 import { api, ask } from "../api/client";
 import { client, identitiesQuery } from "../api/queries";
 import type { Pairing } from "../api/types";
-import { keyOr, useSay } from "../i18n";
+import { useSay } from "../i18n";
 import { exact } from "../text/safe";
 import { tellProblem } from "../ui/notice";
+import { channelName } from "./channel";
 
-const CHANNELS = ["telegram", "feishu"] as const;
 /** How often there is a look at whether a code was used. */
 const LOOK_MS = 2_000;
 
@@ -19,7 +19,7 @@ export function Identities() {
   const say = useSay();
   // While a code is open somebody may bring it in another place, of which no event tells.
   const [code, setCode] = useState<Open>();
-  const identities = useQuery({ ...identitiesQuery, refetchInterval: code ? LOOK_MS : false }).data?.identities ?? [];
+  const { identities = [], channels = [] } = useQuery({ ...identitiesQuery, refetchInterval: code ? LOOK_MS : false }).data ?? {};
   const paired = code !== undefined && identities.some(({ id, channel }) => channel === code.channel && !code.known.includes(id));
   useEffect(() => {
     if (paired) setCode(undefined);
@@ -46,7 +46,7 @@ export function Identities() {
       <ul className="things">
         {identities.map(({ id, channel }) => (
           <li key={id}>
-            <strong>{say(keyOr(`people.channel.${channel}`, "people.channel.other"))}</strong>
+            <strong>{channelName(say, channel)}</strong>
             <span className="quiet path">{exact(id)}</span>
             {channel !== "os" && (
               <button type="button" disabled={revoke.isPending} onClick={() => revoke.mutate(id)}>
@@ -57,15 +57,16 @@ export function Identities() {
         ))}
       </ul>
       <div className="form-end start">
-        {CHANNELS.map((channel) => (
+        {channels.length === 0 && <p className="quiet">{say("people.none")}</p>}
+        {channels.map((channel) => (
           <button key={channel} type="button" disabled={pair.isPending} onClick={() => pair.mutate(channel)}>
-            {say("people.pair", { channel: say(`people.channel.${channel}`) })}
+            {say("people.pair", { channel: channelName(say, channel) })}
           </button>
         ))}
       </div>
       {code && (
         <div role="status">
-          <p className="quiet">{say("people.say", { channel: say(keyOr(`people.channel.${code.channel}`, "people.channel.other")) })}</p>
+          <p className="quiet">{say("people.say", { channel: channelName(say, code.channel) })}</p>
           <pre className="code">{code.say}</pre>
           {code.link && (
             <a href={code.link} target="_blank" rel="noreferrer">

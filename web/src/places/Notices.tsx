@@ -6,11 +6,12 @@ import { useId, useState } from "react";
 import { api, ask } from "../api/client";
 import { client, noticesQuery } from "../api/queries";
 import type { NoticeReason, Notices as Told, QuietHours } from "../api/types";
-import { keyOr, useSay } from "../i18n";
+import { useSay } from "../i18n";
 import { exact, prose } from "../text/safe";
 import { tellProblem } from "../ui/notice";
 import { Clock } from "../ui/time";
 import { browserName } from "./browser";
+import { channelName } from "./channel";
 
 const REASONS: NoticeReason[] = ["approval", "question", "completed", "failed"];
 const ZONES = Intl.supportedValuesOf("timeZone");
@@ -55,7 +56,7 @@ function Places({ told }: { told: Told }) {
   const held = (count: number) => (count > 0 ? say("notices.held", { count }) : "");
   const places: Place[] = [
     ...told.chats.map(({ conversation, identity, channel, group, reasons, held: count }) => {
-      const name = say(keyOr(`people.channel.${channel}`, "people.channel.other"));
+      const name = channelName(say, channel);
       return { id: conversation, kind: "chats" as const, name: group ? say("notices.group", { channel: name }) : name, note: [identity, held(count)].filter(Boolean).join(" · "), reasons };
     }),
     ...(told.browsers ?? []).map(({ login, browser, current, reasons }) => ({ id: login, kind: "browsers" as const, name: browserName(browser), note: current ? say("settings.this") : "", reasons })),
@@ -116,7 +117,7 @@ function Main({ told }: { told: Told }) {
           <option value="">{say("notices.main.last")}</option>
           {own.map(({ conversation, identity, channel }) => (
             <option key={conversation} value={conversation}>
-              {say(keyOr(`people.channel.${channel}`, "people.channel.other"))} {exact(identity)}
+              {channelName(say, channel)} {exact(identity)}
             </option>
           ))}
         </select>
@@ -166,7 +167,7 @@ function Quiet({ told }: { told: Told }) {
         </label>
         <label>
           {say("notices.quiet.zone")}
-          <input list={zones} required value={hours.zone ?? ""} onChange={(event) => setHours({ ...hours, zone: event.target.value })} />
+          <input type="text" list={zones} required value={hours.zone ?? ""} onChange={(event) => setHours({ ...hours, zone: event.target.value })} />
         </label>
         <datalist id={zones}>
           {ZONES.map((zone) => (

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { undeliveredQuery } from "../api/queries";
 import type { Delivery } from "../api/types";
 import { keyOr, useSay } from "../i18n";
+import { channelName } from "../places/channel";
 import { exact, prose } from "../text/safe";
 import { Clock } from "../ui/time";
 import { markRead, readUntil } from "./seen";
@@ -39,7 +40,7 @@ function Missed({ delivery }: { delivery: Delivery }) {
   const say = useSay();
   return (
     <li>
-      <strong>{say(keyOr(`people.channel.${delivery.channel}`, "people.channel.other"))}</strong>
+      <strong>{channelName(say, delivery.channel)}</strong>
       {delivery.to && <span className="quiet path">{exact(delivery.to)}</span>}
       <span className="problem">{say(keyOr(`undelivered.state.${delivery.state}`, "undelivered.state.dead"))}</span>
       <span>{say(keyOr(`undelivered.kind.${delivery.kind}`, "undelivered.kind.reply"))}</span>

@@ -38,7 +38,8 @@ pub(super) async fn pair(
 pub(super) async fn list(State(app): State<Shared>, caller: Caller) -> Result<axum::Json<IdentityList>, Refusal> {
     let known = app.engine.identities(caller.person).await?;
     let identities = known.iter().map(shown).collect();
-    Ok(axum::Json(IdentityList { identities }))
+    let channels = app.engine.channels().map(|channel| channel.word().to_owned()).collect();
+    Ok(axum::Json(IdentityList { identities, channels }))
 }
 
 /// Recognises the caller there no longer, at once.
