@@ -1,11 +1,12 @@
 //! Following one turn as it happens, for `say` and `retry`, until it ends or needs someone.
 //!
 //! *Invariant:* Ctrl-C only ends the watching; nothing here stops work. *Invariant:* an approval is answered
-//! with the digest of what was shown.
+//! with the digest of what was shown. *Invariant:* a message is shown whole, whether or not it came live.
 
 use std::collections::VecDeque;
 
 use throughline_api::approval::{Approval, ApprovalState, DecideApproval};
+use throughline_api::content::Text;
 use throughline_api::event::Frame;
 use throughline_api::task::{Execution, Task, TaskRef, TurnEnd, TurnOutcome};
 use throughline_api::timeline::{EntryBody, TimelineEntry};
@@ -97,6 +98,8 @@ struct Following<'a> {
     watch: Watch<'a>,
     view: TurnView,
     aim: Aim,
+    /// An entry that came and is not shown yet, because some of its text has to be fetched.
+    held: Option<Box<TimelineEntry>>,
     /// Requests that were shown and not answered, oldest first.
     asking: VecDeque<Approval>,
     /// How the last one was settled.
@@ -110,24 +113,39 @@ impl<'a> Following<'a> {
             view.begin(turn);
         }
         let watch = Watch::new(context, &aim.task, Some(aim.after.clone()));
-        Self { context, watch, view, aim, asking: VecDeque::new(), decided: None }
+        Self { context, watch, view, aim, held: None, asking: VecDeque::new(), decided: None }
     }
 
     /// Waits for the next frame and shows it. Nothing is lost if the wait is given up.
     async fn step(&mut self) -> Outcome<Next> {
         let output = self.context.output;
-        match self.watch.next().await? {
-            Frame::Ready(_) => Ok(Next::GoOn),
-            Frame::Live(live) => {
-                output.json(&tagged("live", &live)?)?;
-                output.piece(&self.view.live(&live))?;
-                Ok(Next::GoOn)
-            }
-            Frame::Entry(entry) => {
-                output.json(&entry)?;
-                self.entry(&entry)
+        if self.held.is_none() {
+            match self.watch.next().await? {
+                Frame::Ready(_) => {}
+                Frame::Live(live) => {
+                    output.json(&tagged("live", &live)?)?;
+                    output.piece(&self.view.live(&live))?;
+                }
+                Frame::Entry(entry) => {
+                    output.json(&entry)?;
+                    self.held = Some(entry);
+                }
             }
         }
+        self.fetch_rest().await?;
+        self.held.take().map_or(Ok(Next::GoOn), |entry| self.entry(&entry))
+    }
+
+    /// Of a long message the entry has only the head; what did not come live is in its blob.
+    async fn fetch_rest(&mut self) -> Outcome {
+        if self.context.output.is_json() {
+            return Ok(());
+        }
+        let Some(EntryBody::Message(message)) = self.held.as_mut().map(|entry| &mut entry.body) else { return Ok(()) };
+        let Some(blob) = self.view.missing(message).cloned() else { return Ok(()) };
+        let whole = self.context.ask(async |client| Ok(client.blob(&blob.sha256).await?)).await?;
+        message.text = Text::from(String::from_utf8_lossy(&whole).into_owned());
+        Ok(())
     }
 
     fn entry(&mut self, entry: &TimelineEntry) -> Outcome<Next> {

@@ -7,9 +7,10 @@
 use std::collections::{HashMap, HashSet};
 
 use throughline_api::approval::ApprovalState;
+use throughline_api::content::Blob;
 use throughline_api::event::{LiveKind, LiveText};
 use throughline_api::task::{TurnEnd, TurnOutcome};
-use throughline_api::timeline::{EntryBody, PlanEntry, ToolCall, ToolStatus};
+use throughline_api::timeline::{AgentMessage, EntryBody, PlanEntry, ToolCall, ToolStatus};
 use throughline_model::present::Locale;
 use uuid::Uuid;
 
@@ -73,6 +74,13 @@ impl TurnView {
         }
     }
 
+    /// Where all of a message of this turn is, if it is not in the entry and was not shown live.
+    pub(crate) fn missing<'a>(&self, message: &'a AgentMessage) -> Option<&'a Blob> {
+        let shown = self.shown.get(&message.item.item).copied().unwrap_or_default();
+        let blob = message.text.blob.as_ref().filter(|blob| (shown as u64) < blob.bytes);
+        blob.filter(|_| self.is_ours(message.item.turn))
+    }
+
     /// A durable entry.
     pub(crate) fn entry(&mut self, body: &EntryBody) -> String {
         match body {
@@ -84,11 +92,6 @@ impl TurnView {
                     _ => String::new(),
                 };
                 text.push_str(&self.end_line());
-                if let Some(blob) = &message.text.blob
-                    && self.shown.get(&item).is_none_or(|shown| (*shown as u64) < blob.bytes)
-                {
-                    text.push_str(&self.faint(&self.locale.cut_here(blob.bytes)));
-                }
                 text
             }
             EntryBody::ToolCall(call) if self.is_ours(call.item.turn) => self.tool(call),
@@ -249,7 +252,7 @@ pub(crate) fn end_line(locale: Locale, end: &TurnEnd) -> String {
 mod tests {
     use throughline_api::content::Text;
     use throughline_api::task::TaskRef;
-    use throughline_api::timeline::{AgentMessage, ItemRef};
+    use throughline_api::timeline::ItemRef;
 
     use super::*;
 
@@ -329,6 +332,24 @@ mod tests {
         assert_eq!(view.live(&live(0, "a")), "a");
         assert_eq!(view.live(&live(5, "f")), "");
         assert_eq!(view.entry(&message(TURN, "abcdef")), "bcdef\n");
+    }
+
+    #[test]
+    fn what_did_not_come_live_of_a_long_message_is_missing() {
+        let blob = Blob { sha256: "b".to_owned(), bytes: 5 };
+        let long = |turn| AgentMessage {
+            item: item(turn),
+            text: Text { text: "He".to_owned(), blob: Some(blob.clone()) },
+            attachments: vec![],
+            question: false,
+        };
+        let mut view = view();
+        assert_eq!(view.missing(&long(OTHER)), None);
+        assert_eq!(view.missing(&long(TURN)), Some(&blob));
+        view.live(&live(0, "Hell"));
+        assert_eq!(view.missing(&long(TURN)), Some(&blob));
+        view.live(&live(4, "o"));
+        assert_eq!(view.missing(&long(TURN)), None);
     }
 
     #[test]

@@ -353,11 +353,13 @@ impl Shared {
     }
 }
 
-/// Whether something has to be done about it before the next line is read, or before the turn is over.
+/// Whether something has to be done about it before the next line is read, or before the turn is over. Text that is being
+/// written is shown before the line that may finish it.
 fn pauses(happening: &Happening) -> bool {
     matches!(
         happening,
-        Happening::Initialized(_)
+        Happening::Live(_)
+            | Happening::Initialized(_)
             | Happening::InitializeFailed(_)
             | Happening::Opened { .. }
             | Happening::OpenFailed { .. }
