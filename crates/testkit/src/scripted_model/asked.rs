@@ -63,7 +63,9 @@ impl Asked {
     /// says so.
     #[must_use]
     pub fn is_aside(&self) -> bool {
-        self.tools.is_empty() || ASIDES.iter().any(|begin| self.last().starts_with(begin))
+        // Not only the last: the prompt that it quotes may have been parted from its beginning.
+        let says_so = |said: &String| ASIDES.iter().any(|begin| said.starts_with(begin));
+        self.tools.is_empty() || self.users.iter().any(says_so)
     }
 }
 
@@ -196,6 +198,28 @@ mod tests {
         let mut turns = Turns::default();
         turns.said("SAY a\nSAY b\nNOW\nRECALL");
         assert_eq!(turns.users, ["SAY a\nSAY b", "RECALL"]);
+    }
+
+    #[test]
+    fn a_request_for_a_title_is_one_whatever_prompt_it_quotes() {
+        let asked = |text: &str| {
+            let mut turns = Turns::default();
+            turns.said(text);
+            Asked {
+                number: 0,
+                api: Api::Responses,
+                model: String::new(),
+                users: turns.users,
+                results: vec![],
+                tools: vec![Tool { name: "shell".into(), schema: Value::Null }],
+                delivery: Delivery::Whole,
+                body: Value::Null,
+            }
+        };
+        let quoted = asked("Your task is to generate a very short title for:\nNOW\nRECALL");
+        assert_eq!(quoted.last(), "RECALL");
+        assert!(quoted.is_aside());
+        assert!(!asked("SAY a\nNOW\nRECALL").is_aside());
     }
 
     #[test]
