@@ -9,14 +9,14 @@ use throughline_acp::outgoing;
 use throughline_acp::request_id::Opening;
 use throughline_keeper::client::{self, Happening as Kept, Reader};
 use throughline_model::execution::Role;
-use throughline_model::ids::{Id as _, RuntimeSessionId};
+use throughline_model::ids::{Id as _, ProjectId, RuntimeSessionId};
 use throughline_model::runtime_session::{AgentDescription, Failure, WriteAccess};
 use throughline_model::turn::{EndedTurn, TurnOutcome};
 use throughline_store::port::TaskQuery;
 use tokio::time::{Duration, timeout};
 
 use crate::config::AgentProfile;
-use crate::driver::launch::{AboutProject, find_program, launch_failure, whole};
+use crate::driver::launch::{AboutProject, how_to_install, launch_failure, whole};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -61,20 +61,41 @@ impl Engine {
     pub async fn agents(&self) -> Result<Vec<AgentStatus>, EngineError> {
         let logged_out = self.logged_out().await?;
         let shared = self.inner.drivers.shared();
-        let status = |agent: &AgentProfile| {
-            let program = shared.program(agent);
-            AgentStatus {
+        // Who asks may have installed one just now.
+        shared.environments.forget(shared.home.path());
+        let mut agents = vec![];
+        for agent in &shared.config.agents {
+            agents.push(AgentStatus {
                 name: agent.name.clone(),
-                found: find_program(&program),
-                program,
+                found: shared.find(agent, shared.home.path(), &AboutProject::default()).await,
+                program: shared.program(agent),
                 install: agent.install.clone(),
                 has_login: !agent.login.is_empty(),
                 mode: agent.asking.mode.clone(),
                 runs_unasked: agent.asking.runs_unasked.clone(),
                 wants_login: logged_out.contains(&agent.name),
-            }
-        };
-        Ok(shared.config.agents.iter().map(status).collect())
+            });
+        }
+        Ok(agents)
+    }
+
+    /// The name of the agent that a person wants to bring in, if it can be started in this project.
+    ///
+    /// # Errors
+    /// If nobody knows it, or it is not installed.
+    pub async fn installed_agent(&self, name: &str, project: ProjectId) -> Result<String, EngineError> {
+        let name = self.agent_name(name)?;
+        let shared = self.inner.drivers.shared();
+        let Some(agent) = shared.config.agent(&name) else { return Ok(name) };
+        let about = shared.about(project).await;
+        match shared.find_now(agent, about.folder(&shared.home), &about).await {
+            Some(_) => Ok(name),
+            None => Err(EngineError::AgentNotInstalled {
+                program: shared.program(agent),
+                install: how_to_install(agent),
+                name,
+            }),
+        }
     }
 
     /// The agents whose newest turn failed for want of a login.

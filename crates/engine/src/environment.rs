@@ -1,16 +1,20 @@
 //! The environment of an agent: that of the person's login shell in the project's folder, filtered by an allow-list.
 //!
 //! A daemon's own environment is that of whoever happened to start it. What a person expects is what their shell would
-//! give: version managers, paths, proxies. The shell is asked once per folder and remembered for a while; one that does
-//! not answer in time, or fails, is passed over.
+//! give: version managers, paths, proxies. The shell is asked once per folder; one that does not answer in time, or
+//! fails, is passed over.
+//!
+//! *Invariant:* only the first who asks about a folder waits for its shell, and nobody for that of another folder. An
+//! answer that has become old still counts while it is asked for anew; who cannot do with it has it forgotten.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::process::Command;
-use tokio::sync::Mutex;
+use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 
 /// How long a shell may take.
@@ -57,36 +61,57 @@ pub(crate) fn passes(name: &str, asked_for: &[String]) -> bool {
 }
 
 /// What the login shell gives, by folder.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Environments {
-    known: Mutex<HashMap<PathBuf, Known>>,
+    known: Arc<Mutex<HashMap<PathBuf, Arc<OnceCell<Known>>>>>,
 }
 
+/// The variables of an environment.
+pub(crate) type Variables = Vec<(String, String)>;
+
 /// A shell's answer, and when it was given.
-type Known = (Instant, Vec<(String, String)>);
+type Known = (Instant, Variables);
 
 impl Environments {
     /// The environment of a login shell in this folder; this process's own where there is none.
-    pub(crate) async fn of(&self, folder: &Path) -> Vec<(String, String)> {
-        let mut known = self.known.lock().await;
-        if let Some((since, environment)) = known.get(folder)
-            && since.elapsed() < REMEMBERED
-        {
-            return environment.clone();
+    pub(crate) async fn of(&self, folder: &Path) -> Variables {
+        let answer = Arc::clone(self.known().entry(folder.to_owned()).or_default());
+        let (since, variables) = answer.get_or_init(|| ask(folder)).await.clone();
+        if since.elapsed() >= REMEMBERED {
+            // Counts as new until the shell has answered, so that it is asked once.
+            self.remember(folder, (Instant::now(), variables.clone()));
+            let (this, folder) = (self.clone(), folder.to_owned());
+            tokio::spawn(async move { this.remember(&folder, ask(&folder).await) });
         }
-        let environment = match ask_shell(folder).await {
-            Some(environment) => environment,
-            None => std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .collect(),
-        };
-        known.insert(folder.to_owned(), (Instant::now(), environment.clone()));
-        environment
+        variables
+    }
+
+    /// The next who asks about this folder waits for its shell.
+    pub(crate) fn forget(&self, folder: &Path) {
+        self.known().remove(folder);
+    }
+
+    fn remember(&self, folder: &Path, known: Known) {
+        self.known().insert(folder.to_owned(), Arc::new(OnceCell::new_with(Some(known))));
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<OnceCell<Known>>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+async fn ask(folder: &Path) -> Known {
+    let own = || {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect()
+    };
+    let variables = ask_shell(folder).await.unwrap_or_else(own);
+    (Instant::now(), variables)
+}
+
 #[expect(clippy::disallowed_methods, reason = "asking the person's shell is the one thing here that needs a process")]
-async fn ask_shell(folder: &Path) -> Option<Vec<(String, String)>> {
+async fn ask_shell(folder: &Path) -> Option<Variables> {
     let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty())?;
     let mut command = Command::new(&shell);
     command
@@ -114,7 +139,7 @@ async fn ask_shell(folder: &Path) -> Option<Vec<(String, String)>> {
     parse(&answer.stdout)
 }
 
-fn parse(output: &[u8]) -> Option<Vec<(String, String)>> {
+fn parse(output: &[u8]) -> Option<Variables> {
     let boundary = BOUNDARY.as_bytes();
     let at = output.windows(boundary.len()).rposition(|window| window == boundary)?;
     let variable = |bytes: &[u8]| {
@@ -126,7 +151,7 @@ fn parse(output: &[u8]) -> Option<Vec<(String, String)>> {
 }
 
 /// The variables of an env file: `NAME=value` lines, `#` comments, an optional `export`, quotes taken off.
-pub(crate) fn parse_file(text: &str) -> Vec<(String, String)> {
+pub(crate) fn parse_file(text: &str) -> Variables {
     let variable = |line: &str| {
         let line = line.trim();
         let line = line.strip_prefix("export ").unwrap_or(line);

@@ -33,6 +33,16 @@ pub enum EngineError {
         /// The names there are.
         known: Vec<String>,
     },
+    /// The agent's program is nowhere, so nothing was changed.
+    #[error("{name} is not installed: `{program}` is not found")]
+    AgentNotInstalled {
+        /// The agent.
+        name: String,
+        /// What it would be started with.
+        program: String,
+        /// How to get it.
+        install: String,
+    },
     /// No native session of an agent that can be imported from has this id.
     #[error("there is no native session `{id}`")]
     NoNativeSession {
@@ -151,6 +161,7 @@ impl EngineError {
             EngineError::Home(error) => error.code(),
             EngineError::NoProject { .. } => "project_unknown",
             EngineError::UnknownAgent { .. } => "agent_unknown",
+            EngineError::AgentNotInstalled { .. } => "agent_not_installed",
             EngineError::NoNativeSession { .. } => "native_session_unknown",
             EngineError::NotImportable { .. } => "not_importable",
             EngineError::NativeSessionTaken { .. } => "native_session_taken",
@@ -190,6 +201,7 @@ impl EngineError {
             EngineError::UnknownAgent { known, .. } => {
                 format!("known agents: {}; add others in config.toml", known.join(", "))
             }
+            EngineError::AgentNotInstalled { install, .. } => format!("{install}; `tl agents` shows which are here"),
             EngineError::NoNativeSession { .. } => "`tl import --list` lists them".into(),
             EngineError::NotImportable { .. } => "sessions of codex and claude-code can be imported".into(),
             EngineError::NativeSessionTaken { key } => format!("go on there: tl say --task {key} TEXT"),

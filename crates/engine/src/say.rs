@@ -220,6 +220,9 @@ impl Engine {
             }
         };
         let project = self.place_of(message.person, &decision, &around).await?;
+        if let (Some(agent), Some(project)) = (brought_in(&decision.intent), &project) {
+            self.installed_agent(agent, project.id).await?;
+        }
         let birth = match &decision.intent {
             Intent::Fork { task, agent } => {
                 let (person, source, agent) = (message.person, *task, agent.clone());
@@ -406,6 +409,15 @@ impl Engine {
 /// Nobody said which of these it is about.
 pub(crate) fn no_project(known: &[ProjectRow]) -> EngineError {
     EngineError::NoProject { known: known.iter().map(|project| project.name.clone()).collect() }
+}
+
+/// The agent that a decision brings in by name. Whoever works already needs no second look.
+fn brought_in(intent: &Intent) -> Option<&str> {
+    match intent {
+        Intent::NewTask { agent, .. } | Intent::SwitchAgent { agent, .. } => agent.as_deref(),
+        Intent::AddExecution { agent, .. } => Some(agent),
+        _ => None,
+    }
 }
 
 /// A command of a channel leaves nothing to be guessed.

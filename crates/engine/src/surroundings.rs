@@ -13,7 +13,7 @@ use throughline_model::time::Timestamp;
 use throughline_model::view::{Addressed, ApprovalRow, ProjectRow, TaskRow};
 use throughline_store::port::{Answer, Ask, TaskQuery};
 
-use crate::driver::launch::find_program;
+use crate::driver::launch::AboutProject;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -60,7 +60,7 @@ impl Engine {
             channel: conversation.channel,
             project,
             own_focus: own_focus.filter(|task| known.contains(task)),
-            agents: self.known_agents(&tasks, own_focus).await?,
+            agents: self.known_agents(project, &tasks, own_focus).await?,
             addressed,
             reply_to,
             tasks,
@@ -122,17 +122,13 @@ impl Engine {
     }
 
     /// The installed agents, with the models that their newest sessions offered.
-    async fn known_agents(&self, tasks: &[TaskRow], focus: Option<TaskId>) -> Result<Vec<Agent>, EngineError> {
-        let shared = self.inner.drivers.shared();
-        let installed = shared.config.agents.iter().filter(|agent| find_program(&shared.program(agent)).is_some());
-        let mut agents: Vec<Agent> = installed
-            .map(|agent| Agent {
-                id: agent.name.clone(),
-                aliases: agent.aliases.clone(),
-                models: vec![],
-                words: agent.words.clone(),
-            })
-            .collect();
+    async fn known_agents(
+        &self,
+        project: Option<ProjectId>,
+        tasks: &[TaskRow],
+        focus: Option<TaskId>,
+    ) -> Result<Vec<Agent>, EngineError> {
+        let mut agents = self.installed_agents(project).await;
         let mut recent: Vec<&TaskRow> = tasks.iter().collect();
         recent.sort_by_key(|task| std::cmp::Reverse(task.updated_at));
         let looked_at: BTreeSet<TaskId> =
@@ -149,6 +145,27 @@ impl Engine {
             }
         }
         Ok(agents)
+    }
+
+    async fn installed_agents(&self, project: Option<ProjectId>) -> Vec<Agent> {
+        let shared = self.inner.drivers.shared();
+        let about = match project {
+            Some(project) => shared.about(project).await,
+            None => AboutProject::default(),
+        };
+        let folder = about.folder(&shared.home);
+        let mut agents = vec![];
+        for agent in &shared.config.agents {
+            if shared.find(agent, folder, &about).await.is_some() {
+                agents.push(Agent {
+                    id: agent.name.clone(),
+                    aliases: agent.aliases.clone(),
+                    models: vec![],
+                    words: agent.words.clone(),
+                });
+            }
+        }
+        agents
     }
 }
 

@@ -99,9 +99,21 @@ fn status_of(code: &str) -> StatusCode {
         "digest_mismatch" | "not_shown" => StatusCode::PRECONDITION_FAILED,
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "project_unknown" | "agent_unknown" | "model_unknown" | "channel_unknown" | "blob_unknown" | "bad_locale"
-        | "bad_quiet_hours" | "bad_path" | "bad_project_name" | "no_such_option" | "bad_answer" | "no_rule"
-        | "too_many_rules" | "not_importable" => StatusCode::UNPROCESSABLE_ENTITY,
+        "project_unknown"
+        | "agent_unknown"
+        | "agent_not_installed"
+        | "model_unknown"
+        | "channel_unknown"
+        | "blob_unknown"
+        | "bad_locale"
+        | "bad_quiet_hours"
+        | "bad_path"
+        | "bad_project_name"
+        | "no_such_option"
+        | "bad_answer"
+        | "no_rule"
+        | "too_many_rules"
+        | "not_importable" => StatusCode::UNPROCESSABLE_ENTITY,
         "queue_full" => StatusCode::TOO_MANY_REQUESTS,
         "not_available" => StatusCode::NOT_IMPLEMENTED,
         "store_busy" | "store_read_only" | "contended" | "stopping" | "too_many_sockets" | "hook_not_taken"

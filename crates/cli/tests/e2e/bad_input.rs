@@ -29,8 +29,15 @@ fn agent_fails(settings: &str, code: &str) -> Ran {
 #[test]
 fn an_agent_that_is_not_installed() {
     let settings = "[agents.broken]\ncommand = [\"no-such-agent-anywhere\"]\ninstall = \"npm install -g broken\"\n";
-    let said = agent_fails(settings, "agent_not_installed");
+    let world = World::with_settings(settings);
+    let said = world.fails(&["say", "--agent", "broken", "hello there"], 1, "agent_not_installed");
     assert!(said.stderr.contains("hint: npm install -g broken"), "{said}");
+    // A project's own agent is not named in each message: what was said stays.
+    world.ok(&["project", "add", ".", "--agent", "broken"]);
+    let said = world.fails(&["say", "--new", "hello there"], 1, "agent_not_installed");
+    assert!(said.stderr.contains("hint: npm install -g broken"), "{said}");
+    let shown = world.ok(&["show", "shop-1", "--limit", "1000"]);
+    assert!(shown.stdout.contains("you: hello there"), "{shown}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod gc;
 mod handoff;
 mod help;
 mod import;
+mod installed;
 mod json;
 mod kill;
 mod language;

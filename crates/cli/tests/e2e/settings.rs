@@ -99,13 +99,15 @@ fn a_setting_that_is_not_known_is_named() {
     assert!(ran.stdout.contains("steup"), "{ran}");
 }
 
-const NOT_THERE: &str = "[agents.absent]\ncommand = [\"throughline-no-such-agent\"]\ninstall = \"get it\"\n";
+/// Who names an agent that is not there is refused; a project whose own one is gone finds out when it is started.
+const NOT_THERE: &str =
+    "default_agent = \"absent\"\n[agents.absent]\ncommand = [\"throughline-no-such-agent\"]\ninstall = \"get it\"\n";
 
 #[test]
 fn an_agent_that_cannot_run_is_replaced_once_by_policy() {
     let policy = "on_agent_failure = { replace_with = \"demo\" }\n";
     let world = World::with_settings(&format!("{policy}{NOT_THERE}"));
-    world.ok(&["say", "--detach", "--agent", "absent", "say hello"]);
+    world.ok(&["say", "--new", "--detach", "say hello"]);
     world.wait_for_turns("shop-1", 2);
     let task = world.task("shop-1");
     let executions = task["executions"].as_array().expect("a list");
@@ -122,7 +124,7 @@ fn an_agent_that_took_over_is_not_replaced_again() {
     let also = "[agents.gone]\ncommand = [\"throughline-no-such-agent-either\"]\n";
     let policy = "on_agent_failure = { replace_with = \"gone\" }\n";
     let world = World::with_settings(&format!("{policy}{NOT_THERE}{also}"));
-    world.ok(&["say", "--detach", "--agent", "absent", "say hello"]);
+    world.ok(&["say", "--new", "--detach", "say hello"]);
     world.wait_for_turns("shop-1", 2);
     let retried = world.tl(&["retry", "shop-1"]);
     retried.has_failed(1, "agent_not_installed");
@@ -133,7 +135,7 @@ fn an_agent_that_took_over_is_not_replaced_again() {
 #[test]
 fn without_a_policy_the_failure_names_the_way() {
     let world = World::with_settings(NOT_THERE);
-    let said = world.fails(&["say", "--agent", "absent", "say hello"], 1, "agent_not_installed");
+    let said = world.fails(&["say", "--new", "say hello"], 1, "agent_not_installed");
     assert!(said.stderr.contains("get it") && said.stderr.contains("tl switch shop-1 --agent A"), "{said}");
     world.ok(&["switch", "shop-1", "--agent", "demo"]);
     let said = world.ok(&["say", "--task", "shop-1", "say hello"]);

@@ -1,4 +1,7 @@
 //! What a keeper is told to run: the agent's profile, made concrete. Agents get an allow-listed environment.
+//!
+//! *Invariant:* whether an agent is installed has one answer, that of [`Shared::find`]: its program is in the `PATH` that
+//! it would be started with.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +17,8 @@ use throughline_model::stream::StreamId;
 
 use super::Shared;
 use crate::config::{AgentProfile, ProjectSettings};
-use crate::environment;
+use crate::environment::{self, Variables};
+use crate::home::Home;
 
 /// As what an agent is started, and where.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +34,13 @@ pub(crate) struct AboutProject {
     pub(crate) root: String,
     /// What is said about it.
     pub(crate) settings: ProjectSettings,
+}
+
+impl AboutProject {
+    /// Its folder; the home where there is no project.
+    pub(crate) fn folder<'a>(&'a self, home: &'a Home) -> &'a Path {
+        if self.root.is_empty() { home.path() } else { Path::new(&self.root) }
+    }
 }
 
 impl Shared {
@@ -62,6 +73,25 @@ impl Shared {
         }
     }
 
+    /// Where an agent's program is, for one that would be started in this folder; nowhere if it is not installed.
+    pub(crate) async fn find(&self, agent: &AgentProfile, folder: &Path, project: &AboutProject) -> Option<PathBuf> {
+        find_program(&self.program(agent), folder, &self.environment(agent, folder, project).await)
+    }
+
+    /// The same, and a program that is not found is looked for where the shell says now: it may have come since.
+    pub(crate) async fn find_now(
+        &self,
+        agent: &AgentProfile,
+        folder: &Path,
+        project: &AboutProject,
+    ) -> Option<PathBuf> {
+        if let Some(found) = self.find(agent, folder, project).await {
+            return Some(found);
+        }
+        self.environments.forget(folder);
+        self.find(agent, folder, project).await
+    }
+
     /// The program that an agent is started with.
     pub(crate) fn program(&self, agent: &AgentProfile) -> String {
         let first = agent.command.first().map(String::as_str).unwrap_or_default();
@@ -80,6 +110,7 @@ impl Shared {
         project: &AboutProject,
         role: Option<InRole>,
     ) -> LaunchSpec {
+        let found = self.find_now(agent, cwd, project).await;
         let bounds = Bounds { max_frame_bytes: self.config.max_frame_bytes, ..Bounds::default() };
         let env = self.environment(agent, cwd, project).await;
         let confine = match role {
@@ -87,7 +118,8 @@ impl Shared {
             None => None,
         };
         LaunchSpec {
-            program: self.program(agent).into(),
+            // What is nowhere is left to the keeper, which knows whether it is missing or may not be run.
+            program: found.unwrap_or_else(|| self.program(agent).into()),
             args: agent.command.iter().skip(1).map(|word| self.own(word)).collect(),
             cwd: cwd.to_owned(),
             env,
@@ -98,7 +130,7 @@ impl Shared {
 
     /// The login shell's, filtered; then the agent's own, then the person's settings for all and for the project, the
     /// later ones winning.
-    async fn environment(&self, agent: &AgentProfile, cwd: &Path, project: &AboutProject) -> Vec<(String, String)> {
+    async fn environment(&self, agent: &AgentProfile, cwd: &Path, project: &AboutProject) -> Variables {
         let mut env: BTreeMap<String, String> = self
             .environments
             .of(cwd)
@@ -124,7 +156,7 @@ impl Shared {
     }
 }
 
-fn variables_of(file: &Path) -> Vec<(String, String)> {
+fn variables_of(file: &Path) -> Variables {
     match std::fs::read_to_string(file) {
         Ok(text) => environment::parse_file(&text),
         Err(error) => {
@@ -146,28 +178,32 @@ fn joined_path(shell: &str) -> String {
     folders.join(":")
 }
 
-/// Where a program is, if it is anywhere.
-pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
-    let runnable = |path: &Path| {
+/// Where a program is, if it is anywhere, for a process with this environment in this folder.
+fn find_program(program: &str, folder: &Path, env: &[(String, String)]) -> Option<PathBuf> {
+    let runnable = |path: &PathBuf| {
         use std::os::unix::fs::PermissionsExt as _;
         path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };
     if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| runnable(path));
+        return Some(folder.join(program)).filter(runnable);
     }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|path| runnable(path))
+    let (_, path) = env.iter().find(|(name, _)| name == "PATH")?;
+    std::env::split_paths(path).map(|dir| folder.join(dir).join(program)).find(runnable)
+}
+
+/// How to get an agent.
+pub(crate) fn how_to_install(agent: &AgentProfile) -> String {
+    match agent.install.is_empty() {
+        true => "check its command in config.toml".into(),
+        false => agent.install.clone(),
+    }
 }
 
 /// What a person is told when an agent could not be started.
 pub(crate) fn launch_failure(agent: &AgentProfile, error: &LaunchError) -> Failure {
     let (code, hint) = match error {
         LaunchError::ProgramNotFound { .. } => {
-            let how = if agent.install.is_empty() {
-                "check its command in config.toml".into()
-            } else {
-                agent.install.clone()
-            };
+            let how = how_to_install(agent);
             ("agent_not_installed", format!("{how}; or `tl switch KEY --agent A` goes on with another agent"))
         }
         LaunchError::CwdMissing { .. } => ("bad_path", "the project's folder is gone; put it back".into()),

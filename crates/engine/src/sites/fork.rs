@@ -76,7 +76,7 @@ impl Engine {
             None => self.present_tree(source.workplace()).await?,
         };
         let agent = match &wish.agent {
-            Some(agent) => self.agent_name(agent)?,
+            Some(agent) => self.installed_agent(agent, source.project).await?,
             None => primary.agent.clone(),
         };
         let same_agent = agent == primary.agent;

@@ -210,7 +210,7 @@ pub(super) async fn add_execution(
 ) -> Result<axum::Json<TaskChange>, Refusal> {
     let row = app.row_for(caller.person, &key).await?;
     let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &key))?;
-    let agent = app.engine.agent_name(&add.agent)?;
+    let agent = app.engine.installed_agent(&add.agent, task.project).await?;
     // Derived, so that two who add the same at the same moment add one.
     let execution =
         ExecutionId::derive(row.id.uuid(), &format!("added:{}:{agent}:{}", task.executions.len(), add.role.word()));
@@ -240,7 +240,10 @@ pub(super) async fn switch(
     }
     let row = app.row_for(caller.person, &key).await?;
     let task = app.engine.task(row.id).await?.ok_or_else(|| Refusal::not_found("task", &key))?;
-    let agent = to.agent.map(|agent| app.engine.agent_name(&agent)).transpose()?;
+    let agent = match to.agent {
+        Some(agent) => Some(app.engine.installed_agent(&agent, task.project).await?),
+        None => None,
+    };
     let name = format!("switched:{}:{}", task.executions.len(), agent.as_deref().unwrap_or_default());
     let execution = ExecutionId::derive(row.id.uuid(), &name);
     change(&app, caller, &key, TaskCommand::Switch { execution, agent, model: to.model }).await

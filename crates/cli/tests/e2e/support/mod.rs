@@ -306,7 +306,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of<S: AsRef<OsStr>>(args: &[S], mut command: Command, stdin: &[u8]) -> Self {
+    pub fn of<S: AsRef<OsStr>>(args: &[S], mut command: Command, stdin: &[u8]) -> Self {
         let mut child = command.spawn().expect("tl starts");
         let pid = child.id();
         let stdin_pipe = child.stdin.take();
