@@ -50,6 +50,36 @@ impl Refusal {
     }
 }
 
+/// What a request runs into as things stand: they may stand otherwise later.
+const CONFLICTS: [&str; 26] = [
+    "exists",
+    "native_session_taken",
+    "project_exists",
+    "approval_settled",
+    "stale_epoch",
+    "policy_changed",
+    "question_settled",
+    "turn_running",
+    "workspace_busy",
+    "workspace_gone",
+    "not_a_fork",
+    "which_worktree",
+    "not_related",
+    "take_conflict",
+    "no_checkpoint",
+    "nothing_to_undo",
+    "checkpoint_not_taken",
+    "no_turn",
+    "no_findings",
+    "input_gone",
+    "needs_consent",
+    "worktree_kept",
+    "folder_not_empty",
+    "no_public_url",
+    "idempotency_conflict",
+    "home_in_use",
+];
+
 /// The one table from codes to statuses.
 fn status_of(code: &str) -> StatusCode {
     match code {
@@ -69,32 +99,7 @@ fn status_of(code: &str) -> StatusCode {
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
         "upgrade_required" => StatusCode::UPGRADE_REQUIRED,
         "body_timeout" => StatusCode::REQUEST_TIMEOUT,
-        "exists"
-        | "native_session_taken"
-        | "project_exists"
-        | "approval_settled"
-        | "stale_epoch"
-        | "policy_changed"
-        | "question_settled"
-        | "turn_running"
-        | "workspace_busy"
-        | "workspace_gone"
-        | "not_a_fork"
-        | "which_worktree"
-        | "not_related"
-        | "take_conflict"
-        | "no_checkpoint"
-        | "nothing_to_undo"
-        | "checkpoint_not_taken"
-        | "no_turn"
-        | "no_findings"
-        | "input_gone"
-        | "needs_consent"
-        | "worktree_kept"
-        | "folder_not_empty"
-        | "no_public_url"
-        | "idempotency_conflict"
-        | "home_in_use" => StatusCode::CONFLICT,
+        code if CONFLICTS.contains(&code) => StatusCode::CONFLICT,
         "cursor_expired" | "checkpoint_gone" => StatusCode::GONE,
         "digest_mismatch" | "not_shown" => StatusCode::PRECONDITION_FAILED,
         "message_too_large" | "blob_too_large" | "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
