@@ -40,7 +40,7 @@ pub use call::{Call, CallError};
 pub use channel::{
     Abilities, Button, Channel, Channels, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
 };
-pub use update::{Inbox, NotTaken, Press, RemoteFile, Setting, Update, What};
+pub use update::{Beyond, Inbox, NotTaken, Press, RemoteFile, Setting, Update, What, file_name};
 
 /// Whether two secrets are the same, without telling by its time how much of one was right.
 fn same(one: &[u8], other: &[u8]) -> bool {

@@ -123,7 +123,7 @@ impl Api {
     /// Calls with the app's token.
     pub(super) async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value, ApiError> {
         let request = || Ok(self.http.request(method.clone(), self.url(path)).timeout(self.patience).json(body));
-        read(self.admitted(request).await?).await
+        self.admitted(request, read).await
     }
 
     /// Puts a file on the platform. Answers with its key.
@@ -133,19 +133,24 @@ impl Api {
             let form = Form::new().text("file_type", "stream").text("file_name", name.to_owned()).part("file", part);
             Ok(self.http.post(self.url("/open-apis/im/v1/files")).timeout(FILE_PATIENCE).multipart(form))
         };
-        let data = read(self.admitted(request).await?).await?;
+        let data = self.admitted(request, read).await?;
         let key = data.get("file_key").and_then(Value::as_str);
         key.map(str::to_owned).ok_or_else(|| ApiError::Absent("the file has no key".into()))
     }
 
-    /// Sends a request with the app's token; once more with a new one if the platform does not know it.
-    async fn admitted(&self, request: impl Fn() -> Result<RequestBuilder, ApiError>) -> Result<Response, ApiError> {
+    /// Sends a request with the app's token; once more with a new one if the platform does not know it. It says so
+    /// with a status, or only in what is read of its answer.
+    async fn admitted<T>(
+        &self,
+        request: impl Fn() -> Result<RequestBuilder, ApiError>,
+        read: impl AsyncFn(Response) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let with = async |token: &str| read(sent(request()?.bearer_auth(token)).await?).await;
         let token = self.token().await?;
-        match sent(request()?.bearer_auth(&token)).await {
+        match with(&token).await {
             Err(ApiError::Refused { code, .. }) if STALE_TOKEN.contains(&code) => {
                 self.token.lock().await.take_if(|known| known.value == token);
-                let token = self.token().await?;
-                sent(request()?.bearer_auth(&token)).await
+                with(&self.token().await?).await
             }
             other => other,
         }
@@ -190,7 +195,8 @@ impl Api {
 
     /// The bytes behind a path, at most so many.
     pub(super) async fn download(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SendError> {
-        let mut response = self.admitted(|| Ok(self.http.get(self.url(path)).timeout(FILE_PATIENCE))).await?;
+        let request = || Ok(self.http.get(self.url(path)).timeout(FILE_PATIENCE));
+        let mut response = self.admitted(request, async |response| Ok(response)).await?;
         let mut bytes = vec![];
         while let Some(chunk) = response.chunk().await.map_err(lost)? {
             bytes.extend_from_slice(&chunk);

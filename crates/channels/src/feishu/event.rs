@@ -5,7 +5,7 @@ use serde_json::Value;
 use throughline_model::person::Identity;
 
 use crate::channel::{MessageRef, Place};
-use crate::update::{Press, RemoteFile, Setting, Update, What};
+use crate::update::{Beyond, Press, RemoteFile, Setting, Update, What};
 
 #[derive(Deserialize)]
 struct Envelope {
@@ -57,6 +57,10 @@ struct Message {
 #[derive(Deserialize)]
 struct Mention {
     key: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    mentioned_type: String,
 }
 
 #[derive(Deserialize)]
@@ -87,8 +91,7 @@ pub(super) fn read(raw: &str) -> Option<Update> {
             if sender.sender_type != "user" {
                 return None;
             }
-            let setting = if message.chat_type == "p2p" { Setting::Private } else { Setting::Group };
-            (sender.sender_id.open_id?, message.place(), setting, message.said()?)
+            (sender.sender_id.open_id?, message.place(), message.setting(), message.said()?)
         }
         "card.action.trigger" => {
             let Acted { operator, action, context } = serde_json::from_value(event).ok()?;
@@ -112,44 +115,85 @@ impl Message {
         }
     }
 
+    fn setting(&self) -> Setting {
+        if self.chat_type == "p2p" { Setting::Private } else { Setting::Group }
+    }
+
     fn said(&self) -> Option<What> {
         let content: Value = serde_json::from_str(&self.content).ok()?;
-        let word = |key: &str| content.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let file = |key: &str, kind: &str, name: String, mime: &str| RemoteFile {
-            name,
-            mime: mime.into(),
-            bytes: None,
-            handle: format!("{}/{kind}/{}", self.message_id, word(key)),
+        let (text, files) = match self.message_type.as_str() {
+            "text" => (word(&content, "text").to_owned(), vec![]),
+            "post" => {
+                (post(&content), pieces(&content).filter_map(|piece| self.file(piece, word(piece, "tag"))).collect())
+            }
+            kind => (String::new(), self.file(&content, kind).into_iter().collect()),
         };
-        let (mut text, files) = match self.message_type.as_str() {
-            "text" => (word("text"), vec![]),
-            "post" => (post(&content), vec![]),
-            "image" => (String::new(), vec![file("image_key", "image", "image.png".into(), "image/png")]),
-            "file" => (String::new(), vec![file("file_key", "file", word("file_name"), "application/octet-stream")]),
-            _ => return None,
-        };
-        for mention in &self.mentions {
-            text = text.replace(&mention.key, "");
-        }
-        let text = text.trim().to_owned();
+        let text = self.named(&text);
         if text.is_empty() && files.is_empty() {
-            return None;
+            // In a group much comes that nobody says to us.
+            return (self.setting() == Setting::Private).then_some(What::Beyond(Beyond::Kind));
         }
         let message = MessageRef(self.message_id.clone());
         Some(What::Said { message, text, answers: self.parent_id.clone().map(MessageRef), files })
     }
+
+    /// The file that a message is, or that stands in one.
+    fn file(&self, content: &Value, kind: &str) -> Option<RemoteFile> {
+        let (key, resource, name, mime) = match kind {
+            "image" | "img" => ("image_key", "image", "image.png", "image/png"),
+            "audio" => ("file_key", "file", "audio.opus", "audio/ogg"),
+            "media" => ("file_key", "file", "video.mp4", "video/mp4"),
+            "file" => ("file_key", "file", "file", "application/octet-stream"),
+            _ => return None,
+        };
+        let said = Some(word(content, "file_name")).filter(|name| !name.is_empty());
+        let handle = format!("{}/{resource}/{}", self.message_id, word(content, key));
+        Some(RemoteFile::new(said.unwrap_or(name), mime, None, handle))
+    }
+
+    /// The text with names where the platform has marks. Who is spoken to at its beginning, and a bot, are left out: that is us.
+    fn named(&self, text: &str) -> String {
+        let mut mentions: Vec<&Mention> = self.mentions.iter().filter(|mention| !mention.key.is_empty()).collect();
+        // The mark of the tenth begins like that of the first.
+        mentions.sort_by_key(|mention| std::cmp::Reverse(mention.key.len()));
+        let mut rest = text.trim();
+        while let Some(mention) = mentions.iter().find(|mention| rest.starts_with(&mention.key)) {
+            rest = rest[mention.key.len()..].trim_start();
+        }
+        let mut text = rest.to_owned();
+        for mention in mentions {
+            let us = mention.mentioned_type == "bot" || mention.name.is_empty();
+            let name = if us { String::new() } else { format!("@{}", mention.name) };
+            text = text.replace(&mention.key, &name);
+        }
+        text.trim().to_owned()
+    }
+}
+
+fn word<'a>(content: &'a Value, key: &str) -> &'a str {
+    content.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn paragraphs(content: &Value) -> impl Iterator<Item = &Vec<Value>> {
+    content.get("content").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_array)
+}
+
+fn pieces(content: &Value) -> impl Iterator<Item = &Value> {
+    paragraphs(content).flatten()
 }
 
 /// The words of a rich message: its title, and a line for each paragraph.
 fn post(content: &Value) -> String {
-    let title = content.get("title").and_then(Value::as_str).filter(|title| !title.is_empty());
-    let paragraphs = content.get("content").and_then(Value::as_array).into_iter().flatten();
-    let words = |paragraph: &Value| {
-        let pieces = paragraph.as_array().into_iter().flatten();
-        pieces.filter_map(|piece| piece.get("text").and_then(Value::as_str)).collect::<String>()
+    let title = Some(word(content, "title").to_owned()).filter(|title| !title.is_empty());
+    let words = |piece: &Value| match (word(piece, "tag"), word(piece, "text")) {
+        // Who is named is known by the same mark as in a text.
+        ("at", _) => word(piece, "user_id").to_owned(),
+        ("a", text) if text != word(piece, "href") => format!("{text} ({})", word(piece, "href")),
+        ("code_block", text) => format!("```{}\n{}\n```", word(piece, "language").to_lowercase(), text.trim_end()),
+        (_, text) => text.to_owned(),
     };
-    let lines = paragraphs.map(words);
-    title.map(str::to_owned).into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+    let lines = paragraphs(content).map(|pieces| pieces.iter().map(words).collect::<String>());
+    title.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -161,7 +205,9 @@ mod tests {
         json!({"schema": "2.0", "header": {"event_id": "e1", "event_type": "im.message.receive_v1", "app_id": "cli"},
             "event": {"sender": {"sender_id": {"open_id": "ou_1"}, "sender_type": "user"},
                 "message": {"message_id": "om_1", "parent_id": "om_0", "chat_id": "oc_1", "chat_type": "p2p",
-                    "message_type": kind, "content": content.to_string(), "mentions": [{"key": "@_user_1"}]}}})
+                    "message_type": kind, "content": content.to_string(), "mentions": [{"key": "@_user_1", "name": "Us"},
+                        {"key": "@_user_2", "name": "Bob"}, {"key": "@_user_3", "name": "Us", "mentioned_type": "bot"},
+                        {"key": "@_user_10", "name": "Ada"}]}}})
         .to_string()
     }
 
@@ -189,12 +235,48 @@ mod tests {
         assert_eq!(place(json!({"root_id": "om_r"})), Place("oc_1".into()));
     }
 
+    fn said(kind: &str, content: &Value) -> (String, Vec<RemoteFile>) {
+        match read(&message(kind, content)).expect("a message").what {
+            What::Said { text, files, .. } => (text, files),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn a_post_is_its_lines() {
-        let content = json!({"title": "T", "content": [[{"tag": "text", "text": "a "}, {"tag": "a", "text": "b"}],
-            [{"tag": "img", "image_key": "k"}, {"tag": "text", "text": "c"}]]});
-        let What::Said { text, .. } = read(&message("post", &content)).expect("a message").what else { panic!("said") };
-        assert_eq!(text, "T\na b\nc");
+    fn a_post_is_its_lines_its_links_and_its_pictures() {
+        let content = json!({"title": "T", "content": [
+            [{"tag": "text", "text": "a "}, {"tag": "a", "text": "b", "href": "https://b"}],
+            [{"tag": "img", "image_key": "k"}, {"tag": "text", "text": "c "}, {"tag": "at", "user_id": "@_user_2"}],
+            [{"tag": "code_block", "language": "RUST", "text": "fn x() {}\n"}, {"tag": "media", "file_key": "v"}]]});
+        let (text, files) = said("post", &content);
+        assert_eq!(text, "T\na b (https://b)\nc @Bob\n```rust\nfn x() {}\n```");
+        let handles: Vec<_> = files.iter().map(|file| (file.name.as_str(), file.handle.as_str())).collect();
+        assert_eq!(handles, [("image.png", "om_1/image/k"), ("video.mp4", "om_1/file/v")]);
+        let (text, files) = said("post", &json!({"content": [[{"tag": "img", "image_key": "k"}]]}));
+        assert_eq!((text.as_str(), files.len()), ("", 1), "a picture alone is something too");
+    }
+
+    #[test]
+    fn whatever_is_recorded_or_filmed_is_a_file() {
+        for (kind, content, name, mime) in [
+            ("audio", json!({"file_key": "f", "duration": 9}), "audio.opus", "audio/ogg"),
+            ("media", json!({"file_key": "f", "file_name": "v.mov"}), "v.mov", "video/mp4"),
+            ("file", json!({"file_key": "f", "file_name": "../a\n.txt"}), "a.txt", "application/octet-stream"),
+        ] {
+            let file = RemoteFile { name: name.into(), mime: mime.into(), bytes: None, handle: "om_1/file/f".into() };
+            assert_eq!(said(kind, &content), (String::new(), vec![file]));
+        }
+    }
+
+    #[test]
+    fn others_keep_their_names_and_ours_is_left_out() {
+        for (text, heard) in [
+            ("@_user_1 fix it", "fix it"),
+            ("@_user_1 ask @_user_2 and @_user_10", "ask @Bob and @Ada"),
+            ("ask @_user_3 too", "ask  too"),
+        ] {
+            assert_eq!(said("text", &json!({"text": text})).0, heard, "{text}");
+        }
     }
 
     #[test]
@@ -210,8 +292,11 @@ mod tests {
     #[test]
     fn the_rest_means_nothing() {
         let bot = message("text", &json!({"text": "x"})).replace(r#""sender_type":"user""#, r#""sender_type":"app""#);
-        for raw in [bot.as_str(), "", "{}", &message("sticker", &json!({})), &message("text", &json!({"text": " "}))] {
+        let sticker = message("sticker", &json!({}));
+        let group = sticker.replace("p2p", "group");
+        for raw in [bot.as_str(), "", "{}", &group] {
             assert_eq!(read(raw), None, "{raw}");
         }
+        assert_eq!(read(&sticker).map(|update| update.what), Some(What::Beyond(Beyond::Kind)), "they should hear so");
     }
 }

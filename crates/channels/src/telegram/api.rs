@@ -7,7 +7,7 @@ use reqwest::RequestBuilder;
 use reqwest::multipart::Form;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::channel::SendError;
 
@@ -111,14 +111,19 @@ impl Api {
         method: &str,
         body: &Value,
     ) -> Result<T, ApiError> {
-        let request = self.http.post(format!("{}/{method}", self.methods)).timeout(patience).json(body);
-        answer(request).await?.ok_or_else(empty)
+        answer(self.request(patience, method, body)).await?.ok_or_else(empty)
     }
 
     /// Calls a method whose result says nothing: some servers leave it out.
     pub(super) async fn tell(&self, method: &str, body: &Value) -> Result<(), ApiError> {
-        let request = self.http.post(format!("{}/{method}", self.methods)).timeout(self.patience).json(body);
-        answer::<IgnoredAny>(request).await.map(|_| ())
+        answer::<IgnoredAny>(self.request(self.patience, method, body)).await.map(|_| ())
+    }
+
+    /// What is not said is left out: the platform would read a `null` as the word.
+    fn request(&self, patience: Duration, method: &str, body: &Value) -> RequestBuilder {
+        let said = body.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let said: Map<String, Value> = said.map(|(name, value)| (name.clone(), value.clone())).collect();
+        self.http.post(format!("{}/{method}", self.methods)).timeout(patience).json(&said)
     }
 
     /// Calls a method with a file.

@@ -37,6 +37,9 @@ const HOLD: Duration = Duration::from_secs(50);
 /// How long to wait after a failure, at first and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
+/// What is wanted of what happens there.
+const UPDATES: [&str; 3] = ["message", "edited_message", "callback_query"];
+
 const ABILITIES: Abilities = Abilities {
     buttons: true,
     edits: true,
@@ -146,8 +149,7 @@ impl Telegram {
     }
 
     async fn poll(&self, offset: Option<i64>) -> Result<Vec<Box<RawValue>>, ApiError> {
-        let question =
-            json!({"offset": offset, "timeout": HOLD.as_secs(), "allowed_updates": ["message", "callback_query"]});
+        let question = json!({"offset": offset, "timeout": HOLD.as_secs(), "allowed_updates": UPDATES});
         self.api.call_within(HOLD + Duration::from_secs(10), "getUpdates", &question).await
     }
 
@@ -186,7 +188,7 @@ impl Telegram {
             Some(webhook) => {
                 // One at a time, so that nothing overtakes.
                 let order = json!({"url": webhook.url, "secret_token": webhook.secret, "max_connections": 1,
-                    "allowed_updates": ["message", "callback_query"]});
+                    "allowed_updates": UPDATES});
                 self.api.tell("setWebhook", &order).await
             }
             None => self.api.tell("deleteWebhook", &json!({})).await,

@@ -1,15 +1,17 @@
-//! Telegram's updates, and what they mean. Whatever is not a message or a press of a button by a person means nothing.
+//! Telegram's updates, and what they mean. Whatever is not a message, a change of one or a press of a button by a person
+//! means nothing.
 
 use serde::Deserialize;
 use throughline_model::person::Identity;
 
 use crate::channel::{MessageRef, Place};
-use crate::update::{Press, RemoteFile, Setting, Update, What};
+use crate::update::{Beyond, Press, RemoteFile, Setting, Update, What};
 
 #[derive(Deserialize)]
 pub(super) struct Raw {
     pub(super) update_id: i64,
     message: Option<Message>,
+    edited_message: Option<Message>,
     callback_query: Option<Callback>,
 }
 
@@ -30,7 +32,19 @@ struct Message {
     text: Option<String>,
     caption: Option<String>,
     reply_to_message: Option<Box<Message>>,
+    #[serde(flatten)]
+    media: Media,
+}
+
+/// The files that a message can have: one of them, in whatever shape it was sent.
+#[derive(Deserialize)]
+struct Media {
     document: Option<Document>,
+    animation: Option<Document>,
+    video: Option<Document>,
+    video_note: Option<Document>,
+    audio: Option<Document>,
+    voice: Option<Document>,
     #[serde(default)]
     photo: Vec<Photo>,
 }
@@ -85,23 +99,28 @@ impl Raw {
     pub(super) fn read(self, me: Me<'_>, raw: &str) -> Option<Update> {
         let bot = me.bot;
         let key = format!("telegram:{bot}:{}", self.update_id);
-        let (sender, message, what) = match (self.message, self.callback_query) {
-            (Some(mut message), _) => {
+        let (sender, message, what) = match (self.message, self.edited_message, self.callback_query) {
+            (Some(mut message), ..) => {
                 let sender = message.from.take()?;
                 let what = message.said(me)?;
                 (sender, message, what)
             }
-            (None, Some(callback)) => {
+            (None, Some(mut message), _) => {
+                // Places that move and polls that go on are edits too; only words are somebody's.
+                message.text.take().or_else(|| message.caption.take())?;
+                (message.from.take()?, message, What::Beyond(Beyond::Edit))
+            }
+            (None, None, Some(callback)) => {
                 let message = callback.message?;
                 let press = Press { token: callback.data?, under: message.name(), id: callback.id };
                 (callback.from, message, What::Pressed(press))
             }
-            (None, None) => return None,
+            (None, None, None) => return None,
         };
         if sender.is_bot {
             return None;
         }
-        let setting = if message.chat.kind == "private" { Setting::Private } else { Setting::Group };
+        let setting = message.setting();
         let sender = Identity::Telegram { user: sender.id };
         Some(Update { key, raw: raw.to_owned(), place: message.place(), setting, sender, what })
     }
@@ -140,6 +159,10 @@ impl Message {
         }
     }
 
+    fn setting(&self) -> Setting {
+        if self.chat.kind == "private" { Setting::Private } else { Setting::Group }
+    }
+
     fn name(&self) -> MessageRef {
         MessageRef(format!("{}:{}", self.chat.id, self.message_id))
     }
@@ -147,26 +170,37 @@ impl Message {
     fn said(&mut self, me: Me<'_>) -> Option<What> {
         let text = self.text.take().or_else(|| self.caption.take()).unwrap_or_default();
         let text = me.addressed(text)?;
-        let photo = self.photo.iter().max_by_key(|photo| photo.file_size).map(|photo| RemoteFile {
-            name: "photo.jpg".into(),
-            mime: "image/jpeg".into(),
-            bytes: photo.file_size,
-            handle: photo.file_id.clone(),
-        });
-        let document = self.document.take().map(|document| RemoteFile {
-            name: document.file_name.unwrap_or_else(|| "file".into()),
-            mime: document.mime_type.unwrap_or_else(|| "application/octet-stream".into()),
-            bytes: document.file_size,
-            handle: document.file_id,
-        });
-        let files: Vec<_> = document.into_iter().chain(photo).collect();
+        let files = self.media.files();
         if text.trim().is_empty() && files.is_empty() {
-            return None;
+            // In a group much comes that nobody says to us, such as who joined.
+            return (self.setting() == Setting::Private).then_some(What::Beyond(Beyond::Kind));
         }
         // In a topic every message answers the topic's first one, which says nothing.
         let topic = self.message_thread_id.filter(|_| self.is_topic_message);
         let answers = self.reply_to_message.take().filter(|known| Some(known.message_id) != topic);
         Some(What::Said { message: self.name(), text, answers: answers.map(|known| known.name()), files })
+    }
+}
+
+impl Media {
+    fn files(&mut self) -> Vec<RemoteFile> {
+        let photo = self.photo.iter().max_by_key(|photo| photo.file_size);
+        let photo =
+            photo.map(|photo| RemoteFile::new("photo.jpg", "image/jpeg", photo.file_size, photo.file_id.clone()));
+        // What moves comes as a document as well.
+        let moving = self.animation.take().map(|file| (file, "animation.mp4", "video/mp4"));
+        let known = [
+            moving.or(self.document.take().map(|file| (file, "file", "application/octet-stream"))),
+            self.video.take().map(|file| (file, "video.mp4", "video/mp4")),
+            self.video_note.take().map(|file| (file, "video.mp4", "video/mp4")),
+            self.audio.take().map(|file| (file, "audio.mp3", "audio/mpeg")),
+            self.voice.take().map(|file| (file, "voice.ogg", "audio/ogg")),
+        ];
+        let file = |(file, name, mime): (Document, &str, &str)| {
+            let name = file.file_name.as_deref().filter(|name| !name.is_empty()).unwrap_or(name);
+            RemoteFile::new(name, file.mime_type.as_deref().unwrap_or(mime), file.file_size, file.file_id)
+        };
+        known.into_iter().flatten().map(file).chain(photo).collect()
     }
 }
 
@@ -185,7 +219,7 @@ mod tests {
                 "chat": {"id": -1, "type": "group"}, "text": text}});
             match read(&json.to_string())?.what {
                 What::Said { text, .. } => Some(text),
-                What::Pressed(_) => None,
+                What::Pressed(_) | What::Beyond(_) => None,
             }
         };
         for (text, heard) in [
@@ -249,7 +283,7 @@ mod tests {
     fn the_rest_means_nothing() {
         for json in [
             r#"{"update_id":1}"#,
-            r#"{"update_id":1,"edited_message":{"message_id":1}}"#,
+            r#"{"update_id":1,"edited_message":{"message_id":1,"chat":{"id":1,"type":"private"},"text":"no sender"}}"#,
             r#"{"update_id":1,"message":{"message_id":1,"chat":{"id":1,"type":"channel"},"text":"no sender"}}"#,
             r#"{"update_id":1,"message":{"message_id":1,"from":{"id":1,"is_bot":true},"chat":{"id":1},"text":"bot"}}"#,
             r#"{"update_id":1,"message":{"message_id":1,"from":{"id":1},"chat":{"id":1},"text":"  "}}"#,
@@ -257,6 +291,44 @@ mod tests {
         ] {
             assert_eq!(read(json), None, "{json}");
         }
+    }
+
+    #[test]
+    fn whatever_is_recorded_or_filmed_is_a_file() {
+        for (kind, file, name, mime) in [
+            ("voice", r#"{"file_id":"f","duration":1,"mime_type":"audio/ogg"}"#, "voice.ogg", "audio/ogg"),
+            ("audio", r#"{"file_id":"f","file_name":"a.flac","mime_type":"audio/flac"}"#, "a.flac", "audio/flac"),
+            ("video", r#"{"file_id":"f","file_name":"../v\n.mov"}"#, "v.mov", "video/mp4"),
+            ("video_note", r#"{"file_id":"f","length":240}"#, "video.mp4", "video/mp4"),
+            (
+                "document",
+                r#"{"file_id":"f","file_name":"","mime_type":"no\r\ntype"}"#,
+                "file",
+                "application/octet-stream",
+            ),
+            ("document", r#"{"file_id":"g"},"animation":{"file_id":"f"}"#, "animation.mp4", "video/mp4"),
+        ] {
+            let json = format!(
+                r#"{{"update_id":1,"message":{{"message_id":1,"from":{{"id":1}},"chat":{{"id":1,"type":"private"}},
+                "caption":"see","{kind}":{file}}}}}"#
+            );
+            let What::Said { text, files, .. } = read(&json).expect(kind).what else { panic!("said") };
+            let file = RemoteFile { name: name.into(), mime: mime.into(), bytes: None, handle: "f".into() };
+            assert_eq!((text.as_str(), files), ("see", vec![file]), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_known_as_that() {
+        let what = |json: &str| read(json).map(|update| update.what);
+        let from = r#""message_id":1,"from":{"id":1},"chat":{"id":1,"type":"private"}"#;
+        let edit = format!(r#"{{"update_id":1,"edited_message":{{{from},"text":"not that"}}}}"#);
+        assert_eq!(what(&edit), Some(What::Beyond(Beyond::Edit)));
+        let moved = format!(r#"{{"update_id":1,"edited_message":{{{from},"location":{{}}}}}}"#);
+        assert_eq!(what(&moved), None);
+        let sticker = format!(r#"{{"update_id":1,"message":{{{from},"sticker":{{"file_id":"s"}}}}}}"#);
+        assert_eq!(what(&sticker), Some(What::Beyond(Beyond::Kind)));
+        assert_eq!(what(&sticker.replace("private", "group")), None);
     }
 
     #[test]

@@ -32,6 +32,14 @@ async fn a_token_that_the_platform_forgot_is_fetched_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_fetched_anew_also_if_the_status_is_success() {
+    let (platform, feishu, message) = known();
+    platform.refuses("send", 200, 99_991_663, "Invalid access token for authorization.");
+    feishu.send(&message).await.unwrap();
+    assert_eq!((platform.calls("token").len(), platform.sent().len()), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_fetched_anew_before_it_runs_out() {
     let (platform, feishu, message) = known();
     // Half of it is kept in hand, and half of nothing is nothing: each call needs a new one.

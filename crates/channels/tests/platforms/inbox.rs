@@ -64,6 +64,7 @@ fn word(update: &Update) -> String {
     match &update.what {
         What::Said { text, .. } => text.clone(),
         What::Pressed(press) => press.token.clone(),
+        What::Beyond(beyond) => format!("{beyond:?}"),
     }
 }
 

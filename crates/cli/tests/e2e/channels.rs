@@ -7,6 +7,7 @@ use throughline_testkit::telegram::{BotApi, Sent};
 
 const ADA: i64 = 42;
 const MALLORY: i64 = 99;
+const EVE: i64 = 98;
 
 fn with_bot(bot: &BotApi) -> World {
     World::with_settings(&telegram(bot))
@@ -48,14 +49,44 @@ fn a_stranger_gets_one_line_and_nothing_else() {
     world.ok(&["status"]);
     bot.says(MALLORY, "run rm -rf /");
     let polite = said(&bot, "only talk to people");
-    bot.says(MALLORY, "/start AAAAAAAAAA");
-    said(&bot, "does not work");
-    bot.says(MALLORY, "hello?");
+    for text in ["/start AAAAAAAAAA", "goodmorning", "BBBBBBBBBB", "hello?", "/tasks"] {
+        bot.says(MALLORY, text);
+    }
+    let from = serde_json::json!({"id": MALLORY, "is_bot": false, "first_name": "Mallory"});
+    let said_so = serde_json::json!({"message_id": 7, "from": from, "chat": {"id": MALLORY, "type": "private"}, "date": 1,
+        "sticker": {"file_id": "s"}, "caption": "changed"});
+    bot.brings(serde_json::json!({"edited_message": said_so}));
+    bot.brings(serde_json::json!({"message": said_so}));
     bot.presses(MALLORY, &polite, "ap:00000000-0000-0000-0000-000000000000:y:0123456789abcdef");
+    bot.says(EVE, "/start AAAAAAAAAA");
+    said(&bot, "does not work");
+    bot.says(EVE, "hello?");
     bot.wait_for_quiet();
     pair(&world, &bot, ADA);
-    assert_eq!(bot.sent().iter().filter(|sent| sent.chat == MALLORY).count(), 2, "{:#?}", bot.sent());
+    for stranger in [MALLORY, EVE] {
+        assert_eq!(bot.sent().iter().filter(|sent| sent.chat == stranger).count(), 1, "{:#?}", bot.sent());
+    }
     assert_eq!(events(&world), 0);
+}
+
+#[test]
+fn what_cannot_be_followed_is_said_and_sets_nobody_to_work() {
+    let bot = BotApi::start();
+    let world = with_bot(&bot);
+    pair(&world, &bot, ADA);
+    bot.says(ADA, "/stpo");
+    said(&bot, "There is no /stpo here");
+    let from = serde_json::json!({"id": ADA, "is_bot": false, "first_name": "Ada"});
+    let chat = serde_json::json!({"id": ADA, "type": "private"});
+    bot.brings(serde_json::json!({"edited_message": {"message_id": 3, "from": from, "chat": chat, "date": 1,
+        "text": "say not that"}}));
+    said(&bot, "do not follow changes");
+    bot.brings(serde_json::json!({"message": {"message_id": 4, "from": from, "chat": chat, "date": 1,
+        "sticker": {"file_id": "s"}}}));
+    said(&bot, "cannot take this kind");
+    assert_eq!(events(&world), 0);
+    bot.says(ADA, "/etc/hosts is wrong");
+    said(&bot, "new task shop-1");
 }
 
 #[test]

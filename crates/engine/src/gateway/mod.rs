@@ -17,7 +17,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use throughline_channels::rich::Rich;
 use throughline_channels::{
-    Channel as Platform, Inbox, NotTaken, Outbound, Place, RemoteFile, SendError, Setting, Update, What,
+    Beyond, Channel as Platform, Inbox, NotTaken, Outbound, RemoteFile, SendError, Setting, Update, What,
 };
 use throughline_model::command::Command;
 use throughline_model::content::ContentBlock;
@@ -41,7 +41,7 @@ use files::Wish;
 use order::{Heard, Order};
 use strangers::Strangers;
 
-/// What a stranger is told, once an hour.
+/// What a stranger is told. One line, an hour: this one, or the next.
 const POLITE: &str = "Hello. I only talk to people that I know. If this is your Throughline: `tl pair` gives you a code to send me. / 你好，我只和认识的人说话。如果这是你的 Throughline：`tl pair` 会给你一个配对码，请发给我。";
 /// What someone is told whose code does not work.
 const BAD_CODE: &str = "This code does not work, or not any more. `tl pair` gives you another one. / 配对码无效或已过期，`tl pair` 会给你新的。";
@@ -91,6 +91,8 @@ impl Gateway {
                     Words { message: &message.0, text, answers: answers.as_ref().map(|it| it.0.as_str()), files };
                 self.said(person, update, words).await
             }
+            (Some(_), What::Beyond(_)) if update.setting == Setting::Group && !self.groups => Ok(()),
+            (Some(person), What::Beyond(beyond)) => self.not_followed(person, update, *beyond).await,
         }
     }
 
@@ -104,26 +106,23 @@ impl Gateway {
         let name = update.sender.name();
         match &update.what {
             What::Said { text, .. } if update.setting == Setting::Private => match order::code(text) {
-                Some(code) if self.strangers.may_try(&name, now) => self.pair(update, &code).await,
-                _ if self.strangers.may_be_told(&name, now) => {
-                    self.tell_stranger(&update.place, POLITE);
-                    Ok(())
-                }
-                _ => Ok(()),
+                Some(code) if self.strangers.may_try(&name, now) => return self.pair(update, &code).await,
+                _ => self.tell_stranger(update, POLITE),
             },
+            What::Beyond(_) if update.setting == Setting::Private => self.tell_stranger(update, POLITE),
             What::Pressed(press) if self.strangers.may_be_told(&name, now) => {
                 let (platform, press) = (Arc::clone(&self.platform), press.clone());
                 tokio::spawn(async move { platform.acknowledge(&press, POLITE).await });
-                Ok(())
             }
-            What::Said { .. } | What::Pressed(_) => Ok(()),
+            What::Said { .. } | What::Beyond(_) | What::Pressed(_) => {}
         }
+        Ok(())
     }
 
     async fn pair(&self, update: &Update, code: &str) -> Result<(), EngineError> {
         let digest = Offer::digest_of(code);
         let Some(person) = self.engine.person_of_code(&digest).await? else {
-            self.tell_stranger(&update.place, BAD_CODE);
+            self.tell_stranger(update, BAD_CODE);
             return Ok(());
         };
         let conversation = self.conversation(person, update);
@@ -141,19 +140,22 @@ impl Gateway {
         let inbox = InboxEntry { raw: None, ..self.entry(conversation, update) };
         match self.execute(Request { commands, inbox: Some(inbox), ..Request::default() }).await {
             Err(EngineError::Rejected(_)) => {
-                self.tell_stranger(&update.place, BAD_CODE);
+                self.tell_stranger(update, BAD_CODE);
                 Ok(())
             }
             other => other,
         }
     }
 
-    /// Says something to someone of whom nothing is kept.
-    fn tell_stranger(&self, place: &Place, words: &str) {
+    /// Says something to someone of whom nothing is kept, unless they were told something before.
+    fn tell_stranger(&self, update: &Update, words: &str) {
+        if !self.strangers.may_be_told(&update.sender.name(), self.engine.now()) {
+            return;
+        }
         let message = Outbound {
             delivery: self.engine.inner.core.clock.now().mint().id(),
             page: 0,
-            place: place.clone(),
+            place: update.place.clone(),
             text: Rich::from_markdown(words),
             buttons: vec![],
             replaces: None,
@@ -230,6 +232,20 @@ impl Gateway {
             }
             Err(error) => self.refuse(person, conversation, update, error).await,
         }
+    }
+
+    /// Says that something was not followed, so that nobody waits for what comes of it.
+    async fn not_followed(&self, person: PersonId, update: &Update, beyond: Beyond) -> Result<(), EngineError> {
+        let conversation = self.conversation(person, update);
+        if self.engine.state(StreamId::Conversation(conversation)).await?.conversation().is_none() {
+            return Ok(());
+        }
+        let locale = self.engine.locale(person).await?;
+        let words = match beyond {
+            Beyond::Edit => locale.edit_not_followed(),
+            Beyond::Kind => locale.kind_not_taken(),
+        };
+        self.answer(conversation, update, words, None).await
     }
 
     /// A "no" is an answer too, and is given once.
@@ -330,7 +346,7 @@ impl Gateway {
     async fn fetched(&self, file: &RemoteFile) -> Result<Result<ContentBlock, String>, EngineError> {
         let most = self.platform.abilities().max_file_bytes;
         if file.bytes.is_some_and(|bytes| bytes > most) {
-            return Ok(Err(format!("{} MB", most >> 20)));
+            return Ok(Err(format!("> {} MB", most >> 20)));
         }
         let bytes = match self.platform.fetch(file, most).await {
             Ok(bytes) => bytes,

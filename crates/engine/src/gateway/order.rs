@@ -101,7 +101,12 @@ impl Engine {
                     _ => answered(Intent::Status { task: Some(task) }, Some(self.more(locale, task).await?)),
                 }
             }
-            _ => Ok(Ok(Order { text, project, ..Order::default() })),
+            // A path is no command, and begins like one.
+            other if !other.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
+                Ok(Ok(Order { text, project, ..Order::default() }))
+            }
+            // A slip of the finger must not set an agent to work.
+            other => Ok(Err(locale.no_such_command(other))),
         }
     }
 

@@ -408,6 +408,18 @@ catalogue! {
             zh: "\n/new 文字：新任务\n/tasks：所有任务\n/status [KEY]：进展；/more [KEY]：详情\n/stop [KEY]：停止运行\n/diff [KEY]：改动；/file 路径：取文件\n/digest：最近摘要\n/notify、/quiet：通知与免打扰\n/agents：可用的智能体\n//command：以 /command 原样发给智能体"
         }
         agents_here(list) { en: "Agents here: {list}", zh: "这里的智能体：{list}" }
+        no_such_command(name) {
+            en: "There is no /{name} here. /help tells what there is; //{name} goes to the agent as /{name}.",
+            zh: "这里没有 /{name}。/help 查看有哪些命令；//{name} 会作为 /{name} 交给智能体。"
+        }
+        edit_not_followed() {
+            en: "I do not follow changes to a message: what you sent first counts. Say it again as a new message.",
+            zh: "我不跟踪消息的修改，以最初发送的为准。请作为新消息再发一次。"
+        }
+        kind_not_taken() {
+            en: "I cannot take this kind of message: send words, pictures, recordings or files.",
+            zh: "这种消息我收不了：请发文字、图片、录音、视频或文件。"
+        }
         no_task_here() { en: "There is no task in focus here: name its key.", zh: "这里没有焦点任务：请给出任务编号。" }
         no_such_task(key) { en: "There is no task {key}.", zh: "没有任务 {key}。" }
         new_what() { en: "Say what to do: /new TEXT", zh: "请说要做什么：/new 文字" }
@@ -443,8 +455,8 @@ catalogue! {
         expired_undecided() { en: "✗ nobody decided in time", zh: "✗ 无人及时决定" }
         void_because(why) { en: "✗ nothing left to decide: {why}", zh: "✗ 无需再决定：{why}" }
         not_shown_whole() {
-            en: "It is too long to be approved here: open it in the terminal or on the web.",
-            zh: "内容太长，不能在此批准：请在终端或网页中打开。"
+            en: "It cannot be shown whole here, so it cannot be approved here: open it in the terminal or on the web.",
+            zh: "这里无法完整显示，因此不能在此批准：请在终端或网页中打开。"
         }
         press_done() { en: "Done.", zh: "好的。" }
         press_not_yours() { en: "This is not for you to decide.", zh: "这不由你决定。" }

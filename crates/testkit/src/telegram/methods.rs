@@ -174,10 +174,13 @@ fn place(platform: &Platform, body: &Value) -> Result<(i64, Option<i64>), Refusa
 
 fn text(body: &Value, key: &str, most: usize) -> Result<Shown, Refusal> {
     let source = body[key].as_str().unwrap_or_default();
-    let shown = match body["parse_mode"].as_str() {
-        Some("MarkdownV2") => markdown_v2::read(source).or_else(|why| bad(format!("can't parse entities: {why}")))?,
+    let shown = match body.get("parse_mode").map(Value::as_str) {
+        Some(Some("MarkdownV2")) => {
+            markdown_v2::read(source).or_else(|why| bad(format!("can't parse entities: {why}")))?
+        }
         None => Shown { text: source.to_owned(), entities: vec![] },
-        Some(_) => return bad("unsupported parse_mode"),
+        // A `null` is read as the word.
+        Some(Some(_) | None) => return bad("unsupported parse_mode"),
     };
     match shown.text.encode_utf16().count() > most {
         true if key == "caption" => bad("message caption is too long"),
