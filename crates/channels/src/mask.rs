@@ -2,7 +2,7 @@
 //! that goes out.
 //!
 //! **Invariant:** no configured value is in a masked text, not even in one whose pieces came together from several
-//! spans: what is looked at is what people will see.
+//! spans, or stand on several lines: what is looked at is what people will see.
 
 use std::ops::Range;
 
@@ -29,9 +29,14 @@ const SHAPES: &[(&str, usize, Letters)] = &[
     ("ghr_", 30, Letters::Word),
     ("github_pat_", 30, Letters::Word),
     ("glpat-", 16, Letters::Word),
+    ("gldt-", 16, Letters::Word),
+    ("glrt-", 16, Letters::Word),
+    ("glptt-", 16, Letters::Word),
     // Slack.
     ("xoxa-", 20, Letters::Word),
     ("xoxb-", 20, Letters::Word),
+    ("xoxc-", 20, Letters::Word),
+    ("xoxd-", 20, Letters::Word),
     ("xoxe-", 20, Letters::Word),
     ("xoxe.", 20, Letters::Word),
     ("xoxp-", 20, Letters::Word),
@@ -39,20 +44,48 @@ const SHAPES: &[(&str, usize, Letters)] = &[
     ("xoxs-", 20, Letters::Word),
     ("xapp-", 20, Letters::Word),
     ("hooks.slack.com/services/", 20, Letters::Path),
+    ("discord.com/api/webhooks/", 20, Letters::Path),
+    ("open.feishu.cn/open-apis/bot/v2/hook/", 20, Letters::Path),
+    ("open.larksuite.com/open-apis/bot/v2/hook/", 20, Letters::Path),
     // Clouds.
     ("AKIA", 16, Letters::Word),
     ("ASIA", 16, Letters::Word),
     ("AIza", 30, Letters::Word),
     ("ya29.", 20, Letters::Word),
+    ("GOCSPX-", 20, Letters::Word),
+    ("1//0", 40, Letters::Word),
     ("dop_v1_", 30, Letters::Word),
-    // Packages, models, payments, mail.
+    ("hvs.", 24, Letters::Word),
+    ("hvb.", 24, Letters::Word),
+    ("dapi", 32, Letters::Hex),
+    ("sbp_", 40, Letters::Hex),
+    ("tskey-", 20, Letters::Random),
+    ("HRKU-", 30, Letters::Word),
+    ("dp.pt.", 30, Letters::Word),
+    // Models.
+    ("gsk_", 30, Letters::Word),
+    ("xai-", 30, Letters::Random),
+    ("pplx-", 30, Letters::Random),
+    ("r8_", 30, Letters::Word),
+    // Packages, models, payments, mail, work.
     ("npm_", 30, Letters::Word),
     ("pypi-", 40, Letters::Word),
+    ("dckr_pat_", 20, Letters::Word),
     ("hf_", 30, Letters::Word),
     ("sk_live_", 16, Letters::Word),
     ("rk_live_", 16, Letters::Word),
     ("sk_test_", 16, Letters::Word),
+    ("whsec_", 24, Letters::Word),
+    ("shpat_", 32, Letters::Hex),
     ("SG.", 40, Letters::Word),
+    ("key-", 32, Letters::Hex),
+    ("lin_api_", 30, Letters::Word),
+    ("ntn_", 40, Letters::Word),
+    ("figd_", 30, Letters::Word),
+    ("sntrys_", 30, Letters::Word),
+    ("sntryu_", 30, Letters::Word),
+    ("NRAK-", 24, Letters::Word),
+    ("PMAK-", 40, Letters::Word),
     ("AGE-SECRET-KEY-1", 40, Letters::Word),
     // A JSON Web Token.
     ("eyJ", 60, Letters::Word),
@@ -67,15 +100,43 @@ enum Letters {
     Random,
     /// The same as the first, and slashes.
     Path,
+    /// What a number in base sixteen is made of.
+    Hex,
 }
 
 impl Letters {
     fn has(self, byte: u8) -> bool {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'_' | b'.')
-            || (matches!(self, Letters::Path) && byte == b'/')
+        match self {
+            Letters::Hex => byte.is_ascii_hexdigit(),
+            Letters::Word | Letters::Random | Letters::Path => {
+                byte.is_ascii_alphanumeric()
+                    || matches!(byte, b'-' | b'_' | b'.')
+                    || (matches!(self, Letters::Path) && byte == b'/')
+            }
+        }
     }
 }
+
+/// How the name of something secret ends, in small letters.
+const SECRET_NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "secret_key",
+    "secretkey",
+    "clientsecret",
+    "token",
+    "accesstoken",
+    "authtoken",
+    "api_key",
+    "apikey",
+    "api-key",
+    "access_key",
+    "accesskey",
+    "accountkey",
+    "private_key",
+];
 
 /// What is to be masked.
 #[derive(Clone, Default)]
@@ -141,8 +202,52 @@ impl Mask {
                 from = at + text[at..].chars().next().map_or(1, char::len_utf8);
             }
         }
+        found.extend(self.scattered(text));
         merged(found)
     }
+
+    /// Where a configured value stands whose letters only the end of a line, a mark or something unseen keeps apart.
+    fn scattered(&self, text: &str) -> Vec<Range<usize>> {
+        if self.values.is_empty() {
+            return vec![];
+        }
+        let together = |text: &str| letters(text).map(|(_, char)| char).collect::<String>();
+        let whole = together(text);
+        let values = self.values.iter().map(|value| together(value)).filter(|value| value.len() >= SHORTEST);
+        let found = values
+            .flat_map(|value| whole.match_indices(&value).map(|(at, value)| at..at + value.len()).collect::<Vec<_>>());
+        let (mut found, mut start, mut at) = (merged(found.collect()).into_iter().peekable(), 0, 0);
+        let mut places = vec![];
+        for (place, char) in letters(text) {
+            let Some(range) = found.peek() else { break };
+            if at == range.start {
+                start = place;
+            }
+            at += char.len_utf8();
+            if at == range.end {
+                places.push(start..place + char.len_utf8());
+                found.next();
+            }
+        }
+        places
+    }
+}
+
+/// What is left of a text without the ends of its lines, what they are indented with, marks, and what nobody sees.
+fn letters(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut indented = false;
+    text.char_indices().filter(move |(_, char)| match char {
+        '\n' | '\r' => {
+            indented = true;
+            false
+        }
+        ' ' | '\t' if indented => false,
+        '`' | '*' | '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => false,
+        _ => {
+            indented = false;
+            true
+        }
+    })
 }
 
 /// In order, those that touch made one.
@@ -191,7 +296,7 @@ fn shapes(text: &str) -> Vec<Range<usize>> {
         }
         let rest = &text[at..];
         let secret = key(rest).or_else(|| token(rest)).or_else(|| bot(rest)).or_else(|| header(rest));
-        let secret = secret.or_else(|| assigned(rest)).or_else(|| password(rest));
+        let secret = secret.or_else(|| assigned(rest)).or_else(|| called(rest)).or_else(|| password(rest));
         if let Some(secret) = secret {
             from = at + secret.end;
             found.push(at + secret.start..at + secret.end);
@@ -270,6 +375,20 @@ fn assigned(text: &str) -> Option<Range<usize>> {
     (value > name && secret >= 30).then_some(value..value + secret)
 }
 
+/// What follows a name that says it is secret, where it looks like no word: letters and digits.
+fn called(text: &str) -> Option<Range<usize>> {
+    let name = SECRET_NAMES.iter().filter_map(|name| starts(text, name)).max()?;
+    let sign = text[name..].trim_start_matches(['"', '\'', ' ']);
+    if !sign.starts_with([':', '=']) {
+        return None;
+    }
+    let value = text.len() - sign.trim_start_matches([':', '=', ' ', '"', '\'']).len();
+    let secret = text[value..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"-_+/=!@#%^~".contains(byte));
+    let secret = secret.count();
+    let has = |like: fn(&u8) -> bool| text.as_bytes()[value..value + secret].iter().any(like);
+    (secret >= 12 && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)).then_some(value..value + secret)
+}
+
 /// The password in an address, or the token that stands where a name should.
 fn password(text: &str) -> Option<Range<usize>> {
     let scheme = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
@@ -319,6 +438,29 @@ mod tests {
             format!("npm_{}", random(36)),
             format!("hf_{}", random(34)),
             format!("sk_live_{}", random(24)),
+            format!("xoxc-1234567890-{}", random(24)),
+            format!("GOCSPX-{}", random(28)),
+            format!("1//0{}", random(60)),
+            format!("hvs.{}", random(90)),
+            format!("gsk_{}", random(52)),
+            format!("xai-{}", random(60)),
+            format!("pplx-{}", random(48)),
+            format!("r8_{}", random(37)),
+            format!("dckr_pat_{}", random(27)),
+            format!("whsec_{}", random(32)),
+            format!("shpat_{}", "0123456789abcdef".repeat(2)),
+            format!("dapi{}", "0123456789abcdef".repeat(2)),
+            format!("key-{}", "0123456789abcdef".repeat(2)),
+            format!("lin_api_{}", random(40)),
+            format!("ntn_{}", random(46)),
+            format!("figd_{}", random(40)),
+            format!("tskey-auth-{}", random(30)),
+            format!("sntrys_{}", random(60)),
+            format!("NRAK-{}", random(27)),
+            format!("PMAK-{}-{}", random(24), random(34)),
+            format!("gldt-{}", random(20)),
+            format!("discord.com/api/webhooks/123456789012345678/{}", random(68)),
+            "open.feishu.cn/open-apis/bot/v2/hook/01234567-89ab-cdef-0123-456789abcdef".to_owned(),
             format!("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.{long}"),
             format!("123456789:{}", random(35)),
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----".to_owned(),
@@ -347,6 +489,11 @@ mod tests {
             ("https://x-access-token-0123456@github.com/a".to_owned(), "https://•••@github.com/a"),
             (format!("AWS_SECRET_ACCESS_KEY={secret}"), "AWS_SECRET_ACCESS_KEY=•••"),
             (format!("aws_secret_access_key = \"{secret}\""), "aws_secret_access_key = \"•••\""),
+            ("DB_PASSWORD=correcthorse99battery".to_owned(), "DB_PASSWORD=•••"),
+            ("mysql --password=Tr0ub4dor3xyz -u me".to_owned(), "mysql --password=••• -u me"),
+            (format!("{{\"apiKey\": \"{secret}\"}}"), "{\"apiKey\": \"•••\"}"),
+            (format!("x;AccountKey={secret}==;y"), "x;AccountKey=•••;y"),
+            (format!("SERVICE_TOKEN: {secret}"), "SERVICE_TOKEN: •••"),
         ] {
             assert_eq!(Mask::default().apply(&text), masked);
         }
@@ -368,6 +515,14 @@ mod tests {
             "mail me@example.org, ssh://git@host/x",
             "12:30:45 and 1234567:89",
             "http://localhost:8080/",
+            "token: 123456789012345",
+            "the password: ask-somebody-for-it",
+            "TOKEN=$GITHUB_TOKEN_2_FROM_HERE",
+            "const apiKey = process.env.OPENAI_KEY_1",
+            "token = get_token(request_1)",
+            "tokens = 1a2b3c4d5e6f7g8h",
+            "key-value-pairs-are-no-secret, dapper",
+            "xai-is-a-company-with-a-long-name-here",
         ] {
             assert_eq!(mask.apply(text), text);
         }
@@ -390,6 +545,21 @@ mod tests {
         assert_eq!(mask.rich(&link).spans[0].look, Look::Link { url: "https://u:•••@h/".into() });
         let glued = Rich::plain("key").and(Look::Code, format!("ghp_{}", random(36)));
         assert_eq!(mask.rich(&glued).letters(), "key•••");
+    }
+
+    #[test]
+    fn a_secret_on_several_lines_is_seen_as_people_see_it() {
+        let mask = Mask::new(["hunter2-hunter2-hunter2".into(), "pass\nword-1234".into()]);
+        for (text, masked) in [
+            ("it is hunter2-hun\n    ter2-hunter2, really\n  so", "it is •••, really\n  so"),
+            ("it is hunter2-\r\nhunter2-hunter2", "it is •••"),
+            ("`hunter2`-hunter2-**hunter2**", "`•••**"),
+            ("hunter2\u{200b}-hunter2-hunter2 é", "••• é"),
+            ("password-1234", "•••"),
+            ("hunter2- hunter2-hunter2", "hunter2- hunter2-hunter2"),
+        ] {
+            assert_eq!(mask.apply(text), masked);
+        }
     }
 
     #[test]

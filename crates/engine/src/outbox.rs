@@ -142,8 +142,8 @@ impl Outbox {
         if let Some(file) = parcel::of(&self.core, &self.mask, delivery, &place).await? {
             let Some(file) = file else { return Ok(Tried::dead(Cause::NoFile)) };
             self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-            let tried = hand_over_file(channel.as_ref(), delivery, &file, again).await;
-            return Ok(self.masked(tried));
+            let tried = hand_over_file(channel.as_ref(), &file, again).await;
+            return Ok(self.masked(delivery, tried));
         }
         let writer = Writer { core: &self.core, mask: &self.mask, abilities: channel.abilities() };
         let Some(mut letter) = writer.letter(conversation, delivery).await? else {
@@ -152,18 +152,22 @@ impl Outbox {
         // Once more, as people will see it: markup may have kept the halves of a secret apart.
         letter.text = self.mask.rich(&letter.text);
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-        Ok(self.masked(hand_over(channel.as_ref(), delivery, &place, letter, again).await))
+        Ok(self.masked(delivery, hand_over(channel.as_ref(), delivery, &place, letter, again).await))
     }
 
     /// A platform's words are kept, and it may repeat what it was given.
-    fn masked(&self, tried: Tried) -> Tried {
+    fn masked(&self, delivery: &Delivery, tried: Tried) -> Tried {
         let masked = |cause| match cause {
             Cause::Refused { words } => Cause::refused(&self.mask.apply(&words)),
             Cause::NoAnswer { words } => Cause::no_answer(&self.mask.apply(&words)),
             other => other,
         };
         match tried {
-            Tried::Lost(outcome, cause) => Tried::Lost(outcome, cause.map(masked)),
+            Tried::Lost(outcome, cause) => {
+                let cause = cause.map(masked);
+                tracing::warn!(delivery = %delivery.id, outcome = outcome.word(), ?cause, "a delivery did not arrive for sure");
+                Tried::Lost(outcome, cause)
+            }
             Tried::Later(after, cause) => Tried::Later(after, masked(cause)),
             other @ (Tried::Sent(_) | Tried::InPart(_) | Tried::Held(_)) => other,
         }
@@ -232,7 +236,7 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
     let abilities = channel.abilities();
     let words_only = letter.buttons.is_empty() && letter.replaces.is_none();
     if let Some(file) = parcel::long(&letter.text, abilities, delivery, place).filter(|_| words_only) {
-        return hand_over_file(channel, delivery, &file, again).await;
+        return hand_over_file(channel, &file, again).await;
     }
     let pages = letter.text.split(abilities.unit, abilities.max_length);
     let last = pages.len().saturating_sub(1);
@@ -254,30 +258,24 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
             Err(SendError::Later { .. }) if sent.is_some() && again == Again::Twice => {
                 return Tried::InPart(sent);
             }
-            Err(error) => return failed(delivery, error, again),
+            Err(error) => return failed(error, again),
         }
     }
     Tried::Sent(sent)
 }
 
-async fn hand_over_file(channel: &dyn Channel, delivery: &Delivery, file: &Upload, again: Again) -> Tried {
+async fn hand_over_file(channel: &dyn Channel, file: &Upload, again: Again) -> Tried {
     match channel.upload(file).await {
         Ok(receipt) => Tried::Sent(Some(receipt.message.0)),
-        Err(error) => failed(delivery, error, again),
+        Err(error) => failed(error, again),
     }
 }
 
-fn failed(delivery: &Delivery, error: SendError, again: Again) -> Tried {
+fn failed(error: SendError, again: Again) -> Tried {
     match error {
         SendError::Later { after_secs } => Tried::Later(Duration::from_secs(after_secs), Cause::Busy),
         SendError::Unknown(why) if again == Again::Once => Tried::Later(RETRY, Cause::NoAnswer { words: why }),
-        SendError::Unknown(why) => {
-            tracing::warn!(why, delivery = %delivery.id, "a delivery may or may not have arrived");
-            Tried::unknown(Cause::NoAnswer { words: why })
-        }
-        SendError::Dead(why) => {
-            tracing::warn!(why, delivery = %delivery.id, "a delivery cannot be sent");
-            Tried::dead(Cause::Refused { words: why })
-        }
+        SendError::Unknown(why) => Tried::unknown(Cause::NoAnswer { words: why }),
+        SendError::Dead(why) => Tried::dead(Cause::Refused { words: why }),
     }
 }

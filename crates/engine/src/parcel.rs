@@ -2,7 +2,7 @@
 
 use throughline_channels::mask::Mask;
 use throughline_channels::rich::Rich;
-use throughline_channels::{Abilities, Place, Upload};
+use throughline_channels::{Abilities, Place, Upload, file_name};
 use throughline_model::delivery::Delivery;
 
 use crate::core::Core;
@@ -31,14 +31,14 @@ pub(crate) async fn of(
 ) -> Result<Option<Option<Upload>>, EngineError> {
     let Some(file) = &delivery.file else { return Ok(None) };
     let Some(bytes) = core.store.blob(&file.blob.sha256).await? else { return Ok(Some(None)) };
-    let mask = mask.clone();
+    let (name, mask) = (file_name(&mask.apply(&file.name)), mask.clone());
     // A large one takes a while.
     let bytes = tokio::task::spawn_blocking(move || masked(&mask, bytes)).await.ok().flatten();
     let upload = bytes.map(|bytes| Upload {
         delivery: delivery.id,
         place: place.clone(),
         answers: delivery.answers.clone().map(throughline_channels::MessageRef),
-        name: file.name.clone(),
+        name,
         mime: file.mime.clone(),
         bytes,
     });

@@ -79,6 +79,7 @@ fn a_file_of_the_workspace_and_the_diff_go_out_without_their_secrets() {
     std::fs::write(world.project.join("notes.md"), "# Notes\nthe token is hunter2hunter2.\n").expect("a file");
     std::fs::write(world.project.join("raw.bin"), b"\xff\xfehunter2hunter2\x00").expect("a file");
     std::fs::write(world.project.join(".env"), "A=b").expect("a file");
+    std::fs::write(world.project.join("of hunter2hunter2\n.txt"), "plain").expect("a file");
     std::os::unix::fs::symlink("/etc/hostname", world.project.join("host")).expect("a link");
     bot.says(ADA, "/file notes.md");
     said(&bot, "no task in focus");
@@ -87,6 +88,8 @@ fn a_file_of_the_workspace_and_the_diff_go_out_without_their_secrets() {
     let asked = bot.says(ADA, "/file ./notes.md");
     let notes = document(&bot, "notes.md");
     assert!(text(&notes).starts_with("# Notes\nthe token is ") && !text(&notes).contains("hunter2"), "{notes:?}");
+    bot.says(ADA, "/file of hunter2hunter2\n.txt");
+    assert_eq!(text(&document(&bot, "of •••.txt")), "plain", "its name is masked too");
     for (wish, words) in [
         ("/file", "Say which file"),
         ("/file ../shop/notes.md", "There is no file ../shop/notes.md"),
