@@ -155,7 +155,7 @@ impl Engine {
         self.send(StreamId::Person(person), Command::Person(PersonCommand::ChooseQuiet { quiet: None })).await.map(drop)
     }
 
-    /// The quiet hours of a person that it is in now, and that hold what is told for this reason: when they began, and
+    /// The quiet hours of a person that a moment is in, and that hold what is told for this reason: when they began, and
     /// when they end.
     ///
     /// # Errors
@@ -163,11 +163,11 @@ impl Engine {
     pub async fn quiet_for(
         &self,
         person: PersonId,
-        reason: Option<Reason>,
+        reason: Reason,
+        at: Timestamp,
     ) -> Result<Option<(Timestamp, Timestamp)>, EngineError> {
-        let quiet = self.person(person).await?.notices.quiet;
-        let holds = |quiet: &Quiet| reason.is_none_or(|reason| !quiet.except.has(reason));
-        Ok(quiet.filter(holds).and_then(|quiet| quiet::span(&quiet, self.now())))
+        let quiet = self.person(person).await?.notices.quiet.filter(|quiet| !quiet.except.has(reason));
+        Ok(quiet.and_then(|quiet| quiet::span(&quiet, at)))
     }
 
     /// What happened since then, and what needs the person, in a line; none if there is nothing to say.

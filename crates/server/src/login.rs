@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use throughline_api::login::LoginLink;
 use throughline_engine::{Clock as _, SystemClock};
+use throughline_model::event::Seq;
 use throughline_model::notice::Reasons;
 use throughline_model::time::Timestamp;
 use tokio::sync::watch;
@@ -53,6 +54,28 @@ pub(crate) struct Login {
     /// For which reasons.
     #[serde(default)]
     pub(crate) reasons: Reasons,
+    /// How far.
+    #[serde(default)]
+    told: Told,
+}
+
+/// How far a browser is told things, and what it is still owed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// Up to this event nothing is left to be told, but what is held.
+    pub(crate) upto: Seq,
+    /// The quiet hours in which something is held for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<Night>,
+}
+
+/// Quiet hours of one day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Night {
+    /// What is held happened since then.
+    pub(crate) since: Timestamp,
+    /// They end.
+    pub(crate) until: Timestamp,
 }
 
 /// Where a browser is told things, as it said itself.
@@ -71,6 +94,8 @@ pub(crate) struct Subscriber {
     pub(crate) to: Subscription,
     /// For which reasons.
     pub(crate) reasons: Reasons,
+    /// How far.
+    pub(crate) told: Told,
 }
 
 impl Login {
@@ -158,7 +183,8 @@ impl Logins {
         let secret = secret()?;
         let id = Uuid::from_u128(SystemClock.entropy());
         let browser = browser.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
-        let login = Login { id, digest: digest(&secret), browser, since: now, push: None, reasons: Reasons::default() };
+        let (digest, reasons, told) = (digest(&secret), Reasons::default(), Told::default());
+        let login = Login { id, digest, browser, since: now, push: None, reasons, told };
         self.change(|logins| {
             logins.retain(|login| login.until().millis() > now);
             if logins.len() >= LOGINS {
@@ -199,11 +225,25 @@ impl Logins {
         Ok(found)
     }
 
-    /// Tells a browser things from now on, or no more.
-    pub(crate) fn subscribe(&self, id: LoginId, to: Option<Subscription>) -> io::Result<()> {
+    /// Tells a browser things that come after this event, or no more. Who only has a new address is told on.
+    pub(crate) fn subscribe(&self, id: LoginId, to: Option<Subscription>, now: Seq) -> io::Result<()> {
         self.change(|logins| {
             if let Some(login) = logins.iter_mut().find(|login| login.id == id) {
+                if login.push.is_none() {
+                    login.told = Told { upto: now, held: None };
+                }
                 login.push = to;
+            }
+        })
+    }
+
+    /// Keeps how far these browsers are told.
+    pub(crate) fn mark(&self, marks: &[(LoginId, Told)]) -> io::Result<()> {
+        self.change(|logins| {
+            for (id, told) in marks {
+                if let Some(login) = logins.iter_mut().find(|login| login.id == *id) {
+                    login.told = *told;
+                }
             }
         })
     }
@@ -235,9 +275,16 @@ impl Logins {
         let logins = locked(&self.logins);
         let told = logins.iter().filter(|login| login.until() > now);
         told.filter_map(|login| {
-            Some(Subscriber { login: login.id, to: login.push.clone()?, reasons: login.reasons.clone() })
+            let (to, reasons) = (login.push.clone()?, login.reasons.clone());
+            Some(Subscriber { login: login.id, to, reasons, told: login.told })
         })
         .collect()
+    }
+
+    /// When the first quiet hours end in which something is held.
+    pub(crate) fn first_morning(&self) -> Option<Timestamp> {
+        let logins = locked(&self.logins);
+        logins.iter().filter(|login| login.push.is_some()).filter_map(|login| Some(login.told.held?.until)).min()
     }
 
     /// Told whenever one was revoked.

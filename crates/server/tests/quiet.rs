@@ -5,53 +5,16 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
-use support::{Daemon, Working, within};
+use serde_json::{Value, json};
+use support::push::{Browser, Page, Service};
+use support::{Daemon, HOUR, Shifted, done, within};
 use throughline_channels::Channels;
 use throughline_channels::telegram::Telegram;
-use throughline_engine::{Clock, SystemClock};
-use throughline_model::command::Command;
-use throughline_model::stream::StreamId;
-use throughline_model::task::{Report, TaskCommand, TurnAnswer};
-use throughline_model::time::Timestamp;
-use throughline_model::turn::{StopReason, Usage};
+use throughline_engine::Clock;
 use throughline_testkit::telegram::BotApi;
 
 const ADA: i64 = 42;
-const HOUR: i64 = 3_600_000;
-
-/// The machine's clock, so much ahead.
-#[derive(Default)]
-struct Shifted(AtomicI64);
-
-impl Shifted {
-    /// It is this long after midnight from now on, and goes on from there.
-    fn set(&self, millis_of_day: i64) {
-        let day = 24 * HOUR;
-        let ahead = millis_of_day - SystemClock.at().millis().rem_euclid(day);
-        // Never back.
-        let ahead = if ahead < self.0.load(Ordering::SeqCst) { ahead + day } else { ahead };
-        self.0.store(ahead, Ordering::SeqCst);
-    }
-}
-
-impl Clock for Shifted {
-    fn at(&self) -> Timestamp {
-        Timestamp::from_millis(SystemClock.at().millis() + self.0.load(Ordering::SeqCst))
-    }
-
-    fn entropy(&self) -> u128 {
-        SystemClock.entropy()
-    }
-}
-
-async fn complete(daemon: &Daemon, working: &Working) {
-    let answer = TurnAnswer::Stopped { reason: StopReason::EndTurn };
-    let report = Report::TurnAnswered { turn: working.turn, answer, usage: Usage::default() };
-    let command = TaskCommand::Report { session: working.session, epoch: 1, report };
-    daemon.engine.send(StreamId::Task(working.task), Command::Task(command)).await.unwrap();
-}
 
 /// How much is held in the only chat.
 async fn held(daemon: &Daemon) -> usize {
@@ -73,7 +36,7 @@ async fn when_quiet_hours_end_what_was_held_is_told_by_itself() {
     bot.says(ADA, &format!("/start {code}"));
     sent("Paired").await.unwrap();
     daemon.engine.choose_quiet(daemon.person, "22:00-07:00", Some("UTC"), None).await.unwrap();
-    complete(&daemon, &daemon.working(1).await).await;
+    daemon.complete(&daemon.working(1).await).await;
     within("it is held", async {
         while held(&daemon).await == 0 {
             tokio::task::yield_now().await;
@@ -84,11 +47,129 @@ async fn when_quiet_hours_end_what_was_held_is_told_by_itself() {
 
     clock.set(7 * HOUR - 2_000);
     // Whoever waits for a time looks at the clock again when something happens, as a machine does that has slept.
-    complete(&daemon, &daemon.working(2).await).await;
+    daemon.complete(&daemon.working(2).await).await;
     let digest = sent("The last").await.unwrap();
     assert!(digest.shown.text.contains("✓ Done"), "{digest:?}");
     assert!(digest.shown.text.contains("shop-1001"), "{digest:?}");
     assert_eq!(held(&daemon).await, 0);
     let results = bot.sent().iter().filter(|sent| sent.shown.text.starts_with("✓ shop-1001")).count();
     assert_eq!(results, 0, "it is in the digest: {:#?}", bot.sent());
+}
+
+/// A device whose person sleeps from ten to seven, and whose daemon comes and goes.
+struct Bedside {
+    service: Service,
+    clock: Arc<Shifted>,
+    cookie: String,
+    browser: Browser,
+}
+
+impl Bedside {
+    /// The daemon's first time, at three at night.
+    async fn at_night() -> (Self, Daemon) {
+        let (service, clock) = (Service::start().await, Arc::new(Shifted::default()));
+        clock.set(3 * HOUR);
+        let daemon = Self::daemon(tempfile::tempdir().unwrap(), &clock, &service).await;
+        let page = Page::enter(&daemon).await;
+        let browser = page.browser(&service).await;
+        daemon.engine.choose_quiet(daemon.person, "22:00-07:00", Some("UTC"), None).await.unwrap();
+        let cookie = page.cookie;
+        (Self { service, clock, cookie, browser }, daemon)
+    }
+
+    async fn daemon(folder: tempfile::TempDir, clock: &Arc<Shifted>, service: &Service) -> Daemon {
+        let clock = Arc::clone(clock) as Arc<dyn Clock>;
+        Daemon::start_in(folder, clock, Channels::default(), |options| service.trusted(options)).await
+    }
+
+    /// Ends the daemon, and starts it again at this time of the day.
+    async fn back_at(&self, daemon: Daemon, millis_of_day: i64) -> Daemon {
+        let folder = daemon.end().await;
+        self.clock.set(millis_of_day);
+        Self::daemon(folder, &self.clock, &self.service).await
+    }
+
+    /// What the device is told next.
+    async fn told(&mut self, daemon: &Daemon) -> Value {
+        let (_, body) = self.service.next("201 Created").await;
+        let next = Page { daemon, cookie: self.cookie.clone() }.browser(&self.service).await;
+        std::mem::replace(&mut self.browser, next).open(&body)
+    }
+
+    /// The next thing is a result that comes now: nothing else was left to be told.
+    async fn hears_only_of(&mut self, daemon: &Daemon, number: u128) {
+        let working = daemon.working(number).await;
+        daemon.complete(&working).await;
+        let told = self.told(daemon).await;
+        assert_eq!((&told["reason"], &told["task"]), (&json!("completed"), &json!(working.key)), "{told}");
+    }
+}
+
+/// The daemon keeps that it holds something.
+async fn holds(daemon: &Daemon) {
+    let file = daemon.folder.path().join("home/logins.json");
+    within("it is held", async {
+        while !std::fs::read_to_string(&file).unwrap().contains(r#""held":{"#) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_was_down_in_the_morning_sums_up_the_night_once() {
+    let (mut bed, daemon) = Bedside::at_night().await;
+    daemon.complete(&daemon.working(1).await).await;
+    holds(&daemon).await;
+    let daemon = bed.back_at(daemon, 8 * HOUR).await;
+    let told = bed.told(&daemon).await;
+    assert_eq!((&told["reason"], &told["body"]), (&json!("digest"), &json!("1 task is done.")), "{told}");
+    let daemon = bed.back_at(daemon, 9 * HOUR).await;
+    bed.hears_only_of(&daemon, 2).await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_comes_back_in_the_night_waits_for_the_morning() {
+    let (mut bed, daemon) = Bedside::at_night().await;
+    daemon.complete(&daemon.working(1).await).await;
+    holds(&daemon).await;
+    let daemon = bed.back_at(daemon, 5 * HOUR).await;
+    let second = daemon.working(2).await;
+    daemon.complete(&second).await;
+    bed.clock.set(7 * HOUR);
+    // Whoever waits for a time looks at the clock again when something happens.
+    daemon.say(&second, "good morning").await;
+    let told = bed.told(&daemon).await;
+    assert_eq!((&told["reason"], &told["body"]), (&json!("digest"), &json!("2 tasks are done.")), "{told}");
+    bed.hears_only_of(&daemon, 3).await;
+}
+
+#[tokio::test]
+async fn nobody_is_told_the_news_of_yesterday() {
+    let (mut bed, daemon) = Bedside::at_night().await;
+    daemon.complete(&daemon.working(1).await).await;
+    holds(&daemon).await;
+    let daemon = bed.back_at(daemon, 12 * HOUR).await;
+    bed.hears_only_of(&daemon, 2).await;
+}
+
+#[tokio::test]
+async fn what_a_daemon_did_not_get_to_hear_is_told_by_the_next_one_and_once() {
+    let (mut bed, daemon) = Bedside::at_night().await;
+    let first = daemon.working(1).await;
+    // In the record, and published to nobody.
+    daemon.report(&first, done(&first)).await;
+    let daemon = bed.back_at(daemon, 8 * HOUR).await;
+    let told = bed.told(&daemon).await;
+    assert_eq!((&told["reason"], &told["body"]), (&json!("digest"), &json!("1 task is done.")), "{told}");
+
+    let second = daemon.working(2).await;
+    daemon.report(&second, done(&second)).await;
+    let daemon = bed.back_at(daemon, 9 * HOUR).await;
+    let told = bed.told(&daemon).await;
+    assert_eq!((&told["reason"], &told["task"]), (&json!("completed"), &json!(second.key)), "{told}");
+    let third = daemon.working(3).await;
+    daemon.report(&third, done(&third)).await;
+    let daemon = bed.back_at(daemon, 15 * HOUR).await;
+    bed.hears_only_of(&daemon, 4).await;
 }

@@ -567,8 +567,8 @@ catalogue! {
             en: "✉ {n} message could not be delivered meanwhile." or "✉ {n} messages could not be delivered meanwhile.",
             zh: "✉ 期间有 {n} 条消息未能送达。"
         }
-        failed_meanwhile(n) { en: "{n} failed." or "{n} failed.", zh: "{n} 个失败。" }
-        done_meanwhile(n) { en: "{n} is done." or "{n} are done.", zh: "{n} 个已完成。" }
+        failed_meanwhile(n) { en: "{n} task failed." or "{n} tasks failed.", zh: "{n} 个任务失败。" }
+        done_meanwhile(n) { en: "{n} task is done." or "{n} tasks are done.", zh: "{n} 个任务已完成。" }
         need_you(n) { en: "{n} task needs you." or "{n} tasks need you.", zh: "有 {n} 个任务需要你。" }
     }
 }

@@ -2,14 +2,19 @@
 //! for a yes, it asks something, its work is done, or it failed; each browser for those of them that were chosen for it.
 //! In quiet hours nothing is pushed; when they end, one message sums up what happened ([`night`]).
 //!
+//! How far a browser is told is kept with its login ([`Told`]). Who missed something, because the daemon was not there or
+//! because events came too fast, reads on from that mark, so no news is lost. A mark is durable *before* the message
+//! leaves: whoever is told twice stops believing what rings, and whoever is told nothing still finds everything on the page.
+//! So a daemon that dies between the two, or between two tries, leaves a message out.
+//!
 //! A message says which task and how it stands, sealed for one browser ([`seal`]): the push service in between reads
 //! nothing of it. *Invariants:* a browser that was logged out is told nothing more; a push service is called with `https`
-//! only; what cannot be delivered after a few tries is let go, because the page itself shows everything.
+//! only; nobody is told the same twice, nor what is older than a push service would keep it; what cannot be delivered after
+//! a few tries is let go.
 
 mod night;
 pub(crate) mod seal;
 
-use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -19,8 +24,9 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::json;
 use throughline_engine::{Clock as _, Engine, EngineError, Published, SystemClock};
-use throughline_model::event::Event;
+use throughline_model::event::{Event, Recorded, Seq};
 use throughline_model::execution::Activity;
+use throughline_model::ids::{PersonId, TaskId};
 use throughline_model::notice::Reason;
 use throughline_model::person::PersonEvent;
 use throughline_model::present::{self, Locale};
@@ -28,17 +34,20 @@ use throughline_model::stream::StreamId;
 use throughline_model::task::TaskEvent;
 use throughline_model::turn::TurnOutcome;
 use throughline_model::view::{TaskRow, WaitingFor};
-use throughline_store::port::{Answer, Ask};
+use throughline_store::port::{Answer, Ask, Feed, StoreError};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::login::{LoginId, Logins, Subscriber, Subscription};
-use night::Night;
+use crate::login::{LoginId, Logins, Subscriber, Subscription, Told};
 use seal::{MAX_BYTES, Reader, Sender};
 
-/// How long a push service keeps a message for a device that is off.
-const KEPT_SECS: &str = "14400";
+/// How long a push service keeps a message for a device that is off. What is older is news to nobody.
+const KEPT: Duration = Duration::from_secs(4 * 60 * 60);
+/// How many events are read at once.
+const PAGE: usize = 256;
+/// After which there is another try to read on.
+const AGAIN: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What is waited before each further try.
 const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(15), Duration::from_secs(60)];
@@ -59,10 +68,7 @@ pub struct PushOptions {
 /// Why somebody is told of this event, given how the task stands after it; none if it is no reason.
 fn reason(event: &TaskEvent, row: &TaskRow) -> Option<Reason> {
     match event {
-        // What a rule decided was asked of nobody.
-        TaskEvent::ApprovalRequested { approval } => {
-            (!approval.ruled && row.activity == Activity::WaitingApproval).then_some(Reason::Approval)
-        }
+        TaskEvent::ApprovalRequested { .. } => (row.activity == Activity::WaitingApproval).then_some(Reason::Approval),
         TaskEvent::QuestionAsked { .. } | TaskEvent::BudgetReached { .. } => {
             (row.activity == Activity::WaitingAnswer).then_some(Reason::Question)
         }
@@ -79,6 +85,24 @@ fn reason(event: &TaskEvent, row: &TaskRow) -> Option<Reason> {
         }
         _ => None,
     }
+}
+
+/// Why nobody can be told now.
+#[derive(Debug, thiserror::Error)]
+enum NotTold {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("it cannot be kept who was told")]
+    Mark(#[source] io::Error),
+}
+
+fn failed(done: Result<(), NotTold>) -> bool {
+    if let Err(error) = &done {
+        tracing::warn!(error = error as &dyn std::error::Error, "nobody can be told by push now");
+    }
+    done.is_err()
 }
 
 /// What one browser is told.
@@ -134,64 +158,123 @@ impl Pusher {
 
     /// Listens until the daemon stops.
     pub(crate) async fn run(self: Arc<Self>, mut news: Receiver<Published>, ending: CancellationToken) {
-        let mut night = self.begun().await;
+        let mut behind = true;
         loop {
-            let heard = tokio::select! {
-                heard = news.recv() => heard,
-                () = night::over(&self.engine, night.as_ref()) => {
-                    self.tell_of(night.take(), &ending).await;
-                    continue;
-                }
+            if behind {
+                behind = failed(self.read_on(&ending).await);
+            }
+            tokio::select! {
+                // Whoever is about to end marks nothing that it could no longer tell.
+                biased;
                 () = ending.cancelled() => return,
-            };
-            match heard {
-                Ok(Published::Event(recorded)) => match &recorded.event {
-                    // Whoever chooses other hours is awake.
-                    Event::Person(PersonEvent::QuietChosen { .. }) => self.tell_of(night.take(), &ending).await,
-                    Event::Task(event) => {
-                        if let Err(error) = self.hear(recorded.stream, event, &mut night, &ending).await {
-                            tracing::warn!(%error, "nobody can be told by push");
-                        }
-                    }
-                    _ => {}
+                () = night::over(&self.engine, self.logins.first_morning()), if !behind => {
+                    behind = failed(self.end_nights(&ending).await);
+                }
+                heard = news.recv(), if !behind => match heard {
+                    Ok(Published::Event(recorded)) => behind = failed(self.hear(&recorded, &ending).await),
+                    Ok(Published::Live(_)) => {}
+                    Err(RecvError::Lagged(_)) => behind = true,
+                    Err(RecvError::Closed) => return,
                 },
-                Ok(Published::Live(_)) => {}
-                Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "push fell behind and leaves some out"),
-                Err(RecvError::Closed) => return,
+                () = tokio::time::sleep(AGAIN), if behind => {}
             }
         }
     }
 
-    async fn hear(
-        self: &Arc<Self>,
-        stream: StreamId,
-        event: &TaskEvent,
-        night: &mut Option<Night>,
-        ending: &CancellationToken,
-    ) -> Result<(), EngineError> {
-        let mut subscribers = self.logins.subscribers();
-        let StreamId::Task(task) = stream else { return Ok(()) };
-        if subscribers.is_empty() || !may_tell(event) {
-            return Ok(());
-        }
-        let Answer::Task(Some(row)) = self.engine.store().ask(Ask::Task(task)).await? else { return Ok(()) };
-        let Some(reason) = reason(event, &row) else { return Ok(()) };
-        let person = self.engine.owner(self.owner).await?;
-        let project = self.engine.state(StreamId::Project(row.project)).await?;
-        if !project.project().is_some_and(|project| project.members.contains(&person)) {
-            return Ok(());
-        }
-        subscribers.retain(|subscriber| subscriber.reasons.has(reason));
-        if let Some((since, until)) = self.engine.quiet_for(person, Some(reason)).await? {
-            let night = night.get_or_insert(Night { since, until, waiting: HashSet::new() });
-            night.waiting.extend(subscribers.iter().map(|subscriber| subscriber.login));
-            return Ok(());
-        }
-        for subscriber in subscribers {
-            let word = about(Locale::of(&subscriber.to.locale), &row, reason);
-            self.send_off(subscriber, word, ending);
+    async fn head(&self) -> Result<Seq, StoreError> {
+        crate::head(&self.engine).await
+    }
+
+    /// Takes in what happened since the marks.
+    async fn read_on(self: &Arc<Self>, ending: &CancellationToken) -> Result<(), NotTold> {
+        let head = self.head().await?;
+        let mut marks: Vec<(LoginId, Told)> =
+            self.logins.subscribers().iter().map(|one| (one.login, one.told)).collect();
+        // Whoever has no mark in this record, because it is older than marks or newer than the record, begins here.
+        marks.retain(|(_, told)| told.upto == Seq::default() || told.upto > head);
+        marks.iter_mut().for_each(|(_, told)| told.upto = head);
+        self.mark(marks).await?;
+        let mut after = self.logins.subscribers().iter().map(|one| one.told.upto).min().unwrap_or(head);
+        while after < head {
+            let page = self.engine.store().read(Feed { stream: None, after, limit: PAGE }).await?;
+            for recorded in &page {
+                self.hear(recorded, ending).await?;
+            }
+            after = page.last().map_or(head, |last| last.seq);
         }
         Ok(())
+    }
+
+    /// Takes in what happened.
+    async fn hear(self: &Arc<Self>, recorded: &Recorded, ending: &CancellationToken) -> Result<(), NotTold> {
+        let owner = StreamId::Person(PersonId::of_os_user(self.owner));
+        match (&recorded.event, recorded.stream) {
+            (Event::Task(event), StreamId::Task(task)) if may_tell(event) => {
+                // A machine may have slept from one night into the next.
+                self.end_nights(ending).await?;
+                self.hear_of(task, event, recorded, ending).await
+            }
+            // Whoever chooses other hours is awake.
+            (Event::Person(PersonEvent::QuietChosen { .. }), stream) if stream == owner => {
+                self.tell_of_nights(|told| told.upto < recorded.seq, ending).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Each browser that it is news to is told, or it is held for it.
+    async fn hear_of(
+        self: &Arc<Self>,
+        task: TaskId,
+        event: &TaskEvent,
+        recorded: &Recorded,
+        ending: &CancellationToken,
+    ) -> Result<(), NotTold> {
+        let mut browsers = self.logins.subscribers();
+        browsers.retain(|browser| browser.told.upto < recorded.seq);
+        if browsers.is_empty() {
+            return Ok(());
+        }
+        let news = self.news(task, event).await?;
+        let night = match &news {
+            Some((_, reason)) => self.night(*reason, recorded.at).await?,
+            None => None,
+        };
+        let wanted = |browser: &Subscriber| news.as_ref().is_some_and(|(_, reason)| browser.reasons.has(*reason));
+        for browser in &mut browsers {
+            let held = night.filter(|_| wanted(browser));
+            browser.told = Told { upto: recorded.seq, held: browser.told.held.or(held) };
+        }
+        self.mark(browsers.iter().map(|browser| (browser.login, browser.told)).collect()).await?;
+        browsers.retain(wanted);
+        let Some((row, reason)) = news else { return Ok(()) };
+        if night.is_none() && self.engine.now() < recorded.at.after(KEPT) {
+            for browser in browsers {
+                let word = about(Locale::of(&browser.to.locale), &row, reason);
+                self.send_off(browser, word, ending);
+            }
+        }
+        Ok(())
+    }
+
+    /// How a task stands, and why somebody is told of it after this event; nothing if nobody is.
+    async fn news(&self, task: TaskId, event: &TaskEvent) -> Result<Option<(TaskRow, Reason)>, NotTold> {
+        let Answer::Task(Some(row)) = self.engine.store().ask(Ask::Task(task)).await? else { return Ok(None) };
+        let Some(reason) = reason(event, &row) else { return Ok(None) };
+        let person = self.engine.owner(self.owner).await?;
+        let project = self.engine.state(StreamId::Project(row.project)).await?;
+        let member = project.project().is_some_and(|project| project.members.contains(&person));
+        Ok(member.then_some((*row, reason)))
+    }
+
+    /// Durable before anything leaves.
+    async fn mark(&self, marks: Vec<(LoginId, Told)>) -> Result<(), NotTold> {
+        if marks.is_empty() {
+            return Ok(());
+        }
+        let logins = Arc::clone(&self.logins);
+        let marked = tokio::task::spawn_blocking(move || logins.mark(&marks)).await;
+        marked.map_err(io::Error::other).flatten().map_err(NotTold::Mark)
     }
 
     /// Tells one browser, trying again for a while.
@@ -239,7 +322,7 @@ impl Pusher {
             .post(url)
             .header("authorization", signed)
             .header("content-encoding", "aes128gcm")
-            .header("ttl", KEPT_SECS)
+            .header("ttl", KEPT.as_secs())
             .header("urgency", word.urgency)
             .header("topic", &word.topic)
             .body(body);
@@ -259,13 +342,12 @@ impl Pusher {
 
 /// Events that can be a reason at all.
 fn may_tell(event: &TaskEvent) -> bool {
-    matches!(
-        event,
-        TaskEvent::TurnEnded { .. }
-            | TaskEvent::ApprovalRequested { .. }
-            | TaskEvent::QuestionAsked { .. }
-            | TaskEvent::BudgetReached { .. }
-    )
+    match event {
+        TaskEvent::TurnEnded { .. } | TaskEvent::QuestionAsked { .. } | TaskEvent::BudgetReached { .. } => true,
+        // What a rule decided was asked of nobody.
+        TaskEvent::ApprovalRequested { approval } => !approval.ruled,
+        _ => false,
+    }
 }
 
 /// What a browser is told of a task: enough to say which one and what it needs.
@@ -306,7 +388,7 @@ fn sender(file: &Path) -> io::Result<Sender> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use throughline_model::ids::{Id as _, ProjectId, TaskId, TurnId};
+    use throughline_model::ids::{Id as _, ProjectId, TurnId};
     use throughline_model::task::Lifecycle;
     use throughline_model::time::Timestamp;
     use throughline_model::turn::{StopReason, Usage};

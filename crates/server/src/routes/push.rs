@@ -59,8 +59,8 @@ fn browser(caller: Caller) -> Result<LoginId, Refusal> {
 }
 
 async fn change(app: &Shared, login: LoginId, to: Option<Subscription>) -> Result<StatusCode, Refusal> {
-    let logins = Arc::clone(&app.logins);
-    let done = tokio::task::spawn_blocking(move || logins.subscribe(login, to)).await;
+    let (logins, now) = (Arc::clone(&app.logins), app.head().await?);
+    let done = tokio::task::spawn_blocking(move || logins.subscribe(login, to, now)).await;
     done.map_err(io::Error::other).flatten().map_err(|error| super::logins::unkept(&error))?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -6,15 +6,18 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+pub mod push;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use throughline_api::client::Client;
 use throughline_api::event::Frame;
 use throughline_channels::Channels;
-use throughline_engine::{Clock, Config, Engine, Home, Options, SystemClock};
+use throughline_engine::{Clock, Config, Engine, Home, Options, Shutdown, SystemClock};
 use throughline_model::approval::{ApprovalOption, Ask as Asking, Asked, OptionKind};
 use throughline_model::command::Command;
 use throughline_model::content::{ContentBlock, Text};
@@ -26,11 +29,12 @@ use throughline_model::input::{QueuedInput, Urgency};
 use throughline_model::item::{Item, ItemBody, ToolCall, ToolStatus};
 use throughline_model::runtime_session::{Parking, RuntimeDescription};
 use throughline_model::stream::StreamId;
-use throughline_model::task::{Report, TaskCommand, TaskSeed};
+use throughline_model::task::{Report, TaskCommand, TaskSeed, TurnAnswer};
 use throughline_model::time::{Now, Timestamp};
+use throughline_model::turn::{StopReason, Usage};
 use throughline_model::view;
 use throughline_server::{Ended, ServeOptions, Server};
-use throughline_store::port::{Append, Batch, Store};
+use throughline_store::port::{Answer, Append, Ask, Batch, Store};
 use throughline_store::{OpenOptions, SqliteStore};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -53,6 +57,33 @@ pub struct Daemon {
     pub shutdown: CancellationToken,
     pub running: JoinHandle<Ended>,
     pub socket: PathBuf,
+}
+
+pub const HOUR: i64 = 3_600_000;
+
+/// The machine's clock, so much ahead.
+#[derive(Default)]
+pub struct Shifted(AtomicI64);
+
+impl Shifted {
+    /// It is this long after midnight from now on, and goes on from there.
+    pub fn set(&self, millis_of_day: i64) {
+        let day = 24 * HOUR;
+        let ahead = millis_of_day - SystemClock.at().millis().rem_euclid(day);
+        // Never back.
+        let ahead = if ahead < self.0.load(Ordering::SeqCst) { ahead + day } else { ahead };
+        self.0.store(ahead, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Shifted {
+    fn at(&self) -> Timestamp {
+        Timestamp::from_millis(SystemClock.at().millis() + self.0.load(Ordering::SeqCst))
+    }
+
+    fn entropy(&self) -> u128 {
+        SystemClock.entropy()
+    }
 }
 
 /// A task whose agent has a prompt and waits.
@@ -101,9 +132,26 @@ impl Daemon {
 
     /// By another clock.
     pub async fn start_at(clock: Arc<dyn Clock>, channels: Channels, adjust: impl FnOnce(&mut ServeOptions)) -> Daemon {
-        let folder = tempfile::tempdir().unwrap();
+        Self::start_in(tempfile::tempdir().unwrap(), clock, channels, adjust).await
+    }
+
+    /// In the home that another one left.
+    pub async fn start_in(
+        folder: tempfile::TempDir,
+        clock: Arc<dyn Clock>,
+        channels: Channels,
+        adjust: impl FnOnce(&mut ServeOptions),
+    ) -> Daemon {
         let home = Home::at(&folder.path().join("home")).unwrap();
-        let lock = home.lock().unwrap();
+        let lock = within("the last daemon lets go", async {
+            loop {
+                match home.lock() {
+                    Ok(lock) => return lock,
+                    Err(_) => tokio::task::yield_now().await,
+                }
+            }
+        })
+        .await;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&OpenOptions::new(home.path())).unwrap());
         let config = Config::load(&home).unwrap();
         let options = Options { home: home.clone(), lock, config, keeper_exe: "/bin/false".into(), channels };
@@ -119,10 +167,23 @@ impl Daemon {
         let running = tokio::spawn(server.run(shutdown.clone()));
         let person = engine.owner(rustix::process::getuid().as_raw()).await.unwrap();
         let root = folder.path().join("shop");
-        std::fs::create_dir(&root).unwrap();
-        let project = engine.add_project(person, &root, Some("shop".into()), Some("demo".into())).await.unwrap().id;
+        let project = match store.ask(Ask::Projects).await.unwrap() {
+            Answer::Projects(known) if !known.is_empty() => known[0].id,
+            _ => {
+                std::fs::create_dir(&root).unwrap();
+                engine.add_project(person, &root, Some("shop".into()), Some("demo".into())).await.unwrap().id
+            }
+        };
         let client = Client::unix(&socket).with_patience(PATIENCE);
         Daemon { folder, engine, store, client, address, tls, token, person, project, shutdown, running, socket }
+    }
+
+    /// Ends it where it stands, and leaves its home to the next one.
+    pub async fn end(self) -> tempfile::TempDir {
+        self.shutdown.cancel();
+        within("it ends", self.running).await.unwrap();
+        self.engine.shutdown(Shutdown::LeaveKeepers).await;
+        self.folder
     }
 
     /// Decides a task's command and commits it, and performs nothing.
@@ -134,7 +195,7 @@ impl Daemon {
             throughline_model::evolve(&mut state, &recorded.event, recorded.at);
             version = recorded.version;
         }
-        let at = SystemClock.at();
+        let at = self.engine.now();
         let now = Now { at, entropy: task.uuid().as_u128() ^ u128::from(version) };
         let events = throughline_model::decide(stream, &state, Command::Task(command), now).unwrap();
         let mut rows = vec![];
@@ -238,11 +299,20 @@ impl Daemon {
         state.task().unwrap().clone()
     }
 
-    /// The agent says something, through the engine, so that listeners are told.
-    pub async fn say(&self, working: &Working, text: &str) {
-        let report = Report::Recorded(Box::new(said(working, text)));
+    /// The agent does something, through the engine, so that listeners are told.
+    pub async fn does(&self, working: &Working, report: Report) {
         let command = TaskCommand::Report { session: working.session, epoch: 1, report };
         self.engine.send(StreamId::Task(working.task), Command::Task(command)).await.unwrap();
+    }
+
+    /// It says something.
+    pub async fn say(&self, working: &Working, text: &str) {
+        self.does(working, Report::Recorded(Box::new(said(working, text)))).await;
+    }
+
+    /// It is done.
+    pub async fn complete(&self, working: &Working) {
+        self.does(working, done(working)).await;
     }
 
     /// One request over TCP, byte for byte.
@@ -283,6 +353,12 @@ impl Daemon {
     pub async fn authed(&self, method: &str, path: &str, body: &[u8]) -> Raw {
         self.call(method, path, &[("host", &self.host()), ("authorization", &self.bearer())], body).await
     }
+}
+
+/// The turn ended by itself.
+pub fn done(working: &Working) -> Report {
+    let answer = TurnAnswer::Stopped { reason: StopReason::EndTurn };
+    Report::TurnAnswered { turn: working.turn, answer, usage: Usage::default() }
 }
 
 /// What an agent asks for: to run the tests.
