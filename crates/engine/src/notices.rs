@@ -15,7 +15,7 @@ use throughline_model::rejection::Rejection;
 use throughline_model::reply::Reply;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
-use throughline_model::view::{DeliveryRow, TaskRow};
+use throughline_model::view::DeliveryRow;
 use throughline_store::port::{Answer, Ask, DeliveryQuery, TaskQuery};
 
 use crate::core::Core;
@@ -180,7 +180,7 @@ impl Engine {
         locale: Locale,
         since: Timestamp,
     ) -> Result<Option<String>, EngineError> {
-        Ok(present::summary(locale, &tasks_of(&self.inner.core, person).await?, since))
+        Ok(present::summary(locale, &self.tasks_of(person, lately()).await?, since))
     }
 
     /// What happened in so many hours, and what needs the person.
@@ -205,7 +205,7 @@ pub(crate) async fn digest(
     locale: Locale,
     since: Timestamp,
 ) -> Result<Reply, EngineError> {
-    let (rows, now) = (tasks_of(core, person).await?, core.clock.at());
+    let (rows, now) = (core.tasks_of(person, lately()).await?, core.clock.at());
     let state = core.state(StreamId::Person(person)).await?;
     let chats: Vec<ConversationId> =
         state.person().into_iter().flat_map(|person| &person.chats).map(|chat| chat.conversation).collect();
@@ -219,21 +219,9 @@ pub(crate) async fn digest(
     Ok(present::digest(locale, &rows, lost, since, now))
 }
 
-/// The tasks of a person's projects, most urgent first.
-async fn tasks_of(core: &Core, person: PersonId) -> Result<Vec<TaskRow>, EngineError> {
-    let mut projects = vec![];
-    if let Answer::Projects(rows) = core.store.ask(Ask::Projects).await? {
-        for row in rows {
-            let state = core.state(StreamId::Project(row.id)).await?;
-            if state.project().is_some_and(|project| project.members.contains(&person)) {
-                projects.push(row.id);
-            }
-        }
-    }
-    if projects.is_empty() {
-        return Ok(vec![]);
-    }
-    Ok(core.store.tasks(TaskQuery { projects, all: true, limit: TASKS, ..TaskQuery::default() }).await?)
+/// Asks for the tasks of which something may have happened, the most urgent first.
+fn lately() -> TaskQuery {
+    TaskQuery { all: true, limit: TASKS, ..TaskQuery::default() }
 }
 
 /// Asks for what did not arrive in these chats; there is nothing to ask without any.

@@ -278,7 +278,7 @@ impl Engine {
     ) -> Result<Option<Reply>, EngineError> {
         let locale = self.locale(person).await?;
         match decision.intent {
-            Intent::Status { task: Some(task) } => self.standing(locale, Some(task)).await.map(Some),
+            Intent::Status { task: Some(task) } => self.standing(person, locale, Some(task)).await.map(Some),
             _ => Ok(answer::reply(locale, person, decision, around)),
         }
     }

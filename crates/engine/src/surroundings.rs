@@ -8,7 +8,6 @@ use throughline_model::ids::{PersonId, ProjectId, TaskId};
 use throughline_model::router::input::Agent;
 use throughline_model::router::text::fold;
 use throughline_model::router::weights::Weights;
-use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
 use throughline_model::view::{Addressed, ApprovalRow, ProjectRow, TaskRow};
 use throughline_store::port::{Answer, Ask, TaskQuery};
@@ -67,17 +66,6 @@ impl Engine {
             approvals,
             projects,
         })
-    }
-
-    pub(crate) async fn projects_of(&self, person: PersonId) -> Result<Vec<ProjectRow>, EngineError> {
-        let mut mine = vec![];
-        for row in self.projects().await? {
-            let state = self.state(StreamId::Project(row.id)).await?;
-            if state.project().is_some_and(|project| project.members.contains(&person)) {
-                mine.push(row);
-            }
-        }
-        Ok(mine)
     }
 
     pub(crate) async fn addressed(&self, person: PersonId, now: Timestamp) -> Result<Vec<Addressed>, EngineError> {

@@ -10,7 +10,9 @@ use support::Daemon;
 use throughline_api::client::{TaskListQuery, TimelineQuery};
 use throughline_api::message::{Action, Choice};
 use throughline_api::person::ChangeMe;
+use throughline_model::ids::PersonId;
 use throughline_model::item::ToolStatus;
+use throughline_model::present::Locale;
 
 #[tokio::test]
 async fn a_status_rests_on_events_that_can_be_looked_up_and_wakes_nobody() {
@@ -35,6 +37,41 @@ async fn a_status_rests_on_events_that_can_be_looked_up_and_wakes_nobody() {
     let card = daemon.client.task(&working.key).await.unwrap().card;
     assert!(card.buttons.iter().any(decides), "{card:?}");
     assert_eq!(daemon.client.status().await.unwrap().cursor, before, "asking changes nothing and starts nothing");
+}
+
+#[tokio::test]
+async fn everybody_is_told_of_their_own_projects() {
+    let daemon = Daemon::start().await;
+    let mine = daemon.working(1).await;
+    // Somebody else on this machine, with a project and a task of their own.
+    let uid = 4_242;
+    let other = daemon.engine.owner(uid).await.unwrap();
+    assert_eq!(other, PersonId::of_os_user(uid));
+    let root = daemon.folder.path().join("garden");
+    std::fs::create_dir(&root).unwrap();
+    let project = daemon.engine.add_project(other, &root, Some("garden".into()), Some("demo".into())).await.unwrap().id;
+    let (theirs, their_key) = daemon.task_of(project, other, 2).await;
+
+    let all = daemon.engine.standing(daemon.person, Locale::En, None).await.unwrap().text;
+    assert!(all.contains(&mine.key) && !all.contains(&their_key), "{all}");
+    let all = daemon.engine.standing(other, Locale::En, None).await.unwrap().text;
+    assert!(all.contains(&their_key) && !all.contains(&mine.key), "{all}");
+    assert!(daemon.engine.standing(other, Locale::En, Some(mine.task)).await.is_err());
+    assert!(daemon.engine.standing(daemon.person, Locale::En, Some(theirs)).await.is_err());
+    assert!(daemon.engine.standing(other, Locale::En, Some(theirs)).await.is_ok());
+    let nobody = daemon.engine.owner(uid + 1).await.unwrap();
+    let all = daemon.engine.standing(nobody, Locale::En, None).await.unwrap().text;
+    assert!(!all.contains(&mine.key) && !all.contains(&their_key), "{all}");
+
+    // Over HTTP the caller is the daemon's own person.
+    let status = daemon.client.status().await.unwrap();
+    let shown: Vec<String> =
+        [status.needs_me, status.running, status.resting].concat().into_iter().map(|task| task.key).collect();
+    assert_eq!(shown, std::slice::from_ref(&mine.key));
+    let listed = daemon.client.tasks(&TaskListQuery::default()).await.unwrap().tasks;
+    assert_eq!(listed.into_iter().map(|task| task.key).collect::<Vec<_>>(), [mine.key]);
+    let query = TaskListQuery { project: Some("garden".into()), ..TaskListQuery::default() };
+    assert_eq!(daemon.client.tasks(&query).await.unwrap().tasks.len(), 0);
 }
 
 #[tokio::test]

@@ -47,11 +47,11 @@ pub(super) async fn status(
     }
     // Read before the rest: following from here may repeat what is shown, and never misses anything.
     let cursor = app.cursor(app.head().await?);
-    let needs =
-        app.engine.store().tasks(TaskQuery { needs_person: true, limit: URGENT, ..TaskQuery::default() }).await?;
-    let mut running = after(&app, NEEDS, URGENT).await?;
+    let urgent = TaskQuery { needs_person: true, limit: URGENT, ..TaskQuery::default() };
+    let needs = app.engine.tasks_of(caller.person, urgent).await?;
+    let mut running = after(&app, caller, NEEDS, URGENT).await?;
     running.retain(|row| row.activity.rank() <= RUNS);
-    let resting = after(&app, RUNS, RESTING).await?;
+    let resting = after(&app, caller, RUNS, RESTING).await?;
     Ok(axum::Json(Status {
         needs_me: tasks::summaries(&app, caller.locale, &needs).await?,
         running: tasks::summaries(&app, caller.locale, &running).await?,
@@ -85,15 +85,15 @@ async fn one(app: &Shared, caller: Caller, key: &str) -> Result<Status, Refusal>
 }
 
 async fn standing(app: &Shared, caller: Caller, task: Option<TaskId>) -> Result<Reply, Refusal> {
-    let reply = app.engine.standing(caller.locale, task).await?;
+    let reply = app.engine.standing(caller.person, caller.locale, task).await?;
     Ok(wire::reply(&reply, |seq| app.cursor(seq)))
 }
 
 /// Tasks after all of this rank.
-async fn after(app: &Shared, rank: u8, limit: usize) -> Result<Vec<TaskRow>, Refusal> {
+async fn after(app: &Shared, caller: Caller, rank: u8, limit: usize) -> Result<Vec<TaskRow>, Refusal> {
     let end =
         TaskPlace { rank, updated_at: Timestamp::from_millis(i64::MIN), id: TaskId::from_uuid(uuid::Uuid::nil()) };
-    Ok(app.engine.store().tasks(TaskQuery { after: Some(end), limit, ..TaskQuery::default() }).await?)
+    Ok(app.engine.tasks_of(caller.person, TaskQuery { after: Some(end), limit, ..TaskQuery::default() }).await?)
 }
 
 /// Who answers.

@@ -62,11 +62,8 @@ pub(super) async fn list(
     };
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let after = query.after.as_deref().map(decode_place).transpose()?;
-    let mut rows = app
-        .engine
-        .store()
-        .tasks(TaskQuery { projects, all: query.all, needs_person: query.needs_me, after, limit: limit + 1 })
-        .await?;
+    let wanted = TaskQuery { projects, all: query.all, needs_person: query.needs_me, after, limit: limit + 1 };
+    let mut rows = app.engine.tasks_of(caller.person, wanted).await?;
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = rows.last().filter(|_| more).map(encode_place);

@@ -210,10 +210,15 @@ impl Daemon {
 
     /// A task that nothing was said to yet.
     pub async fn task(&self, number: u128) -> (TaskId, String) {
+        self.task_of(self.project, self.person, number).await
+    }
+
+    /// The same, in a project of somebody.
+    pub async fn task_of(&self, project: ProjectId, person: PersonId, number: u128) -> (TaskId, String) {
         let mut mint = Mint::new(Timestamp::from_millis(1_700_000_000_000), number);
         let (task, key) = (mint.id(), format!("shop-{}", 1000 + number));
         let seed = TaskSeed {
-            project: self.project,
+            project,
             title: "Fix routing".into(),
             goal: "fix it".into(),
             root: self.folder.path().join("shop").display().to_string(),
@@ -221,7 +226,7 @@ impl Daemon {
             agent: "demo".into(),
             role: Role::Editor,
         };
-        self.tell(task, TaskCommand::Create { seed, person: self.person, conversation: mint.id() }).await;
+        self.tell(task, TaskCommand::Create { seed, person, conversation: mint.id() }).await;
         self.tell(task, TaskCommand::AssignKey { key: key.clone() }).await;
         (task, key)
     }
