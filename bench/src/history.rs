@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use throughline_model::channel::Channel;
 use throughline_model::content::ContentBlock;
-use throughline_model::conversation::{Channel, ConversationEvent, Received};
+use throughline_model::conversation::{ConversationEvent, Received};
 use throughline_model::effect::{Effect, Process};
 use throughline_model::event::Event;
 use throughline_model::evolve;

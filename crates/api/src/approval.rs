@@ -77,7 +77,7 @@ pub struct Settled {
 /// Where a decision came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Source {
-    /// `web`, `cli`, `ide`, `api`, `telegram` or `feishu`.
+    /// `web`, `cli`, `ide`, `api`, or the name of a chat platform such as `telegram`.
     pub surface: String,
     /// As whom the person was recognised, such as `os_user:1000`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 pub struct Identity {
     /// Such as `telegram:4711`: the channel, and who they are there.
     pub id: String,
-    /// `telegram`, `feishu`, or `os` for a user of the daemon's machine.
+    /// The channel, such as `telegram`; `os` for a user of the daemon's machine.
     pub channel: String,
 }
 
@@ -26,7 +26,7 @@ pub struct IdentityList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfferPairing {
-    /// `telegram` or `feishu`.
+    /// The channel, such as `telegram`, that is set up.
     pub channel: String,
 }
 

@@ -47,7 +47,7 @@ pub struct ChatNotices {
     pub conversation: Uuid,
     /// As whom the caller is there, such as `telegram:4711`; the channel and the place of a group.
     pub identity: String,
-    /// `telegram` or `feishu`.
+    /// The channel, such as `telegram`.
     pub channel: String,
     /// Whether others read along. Their quiet hours differ, so a group keeps none.
     #[serde(default)]

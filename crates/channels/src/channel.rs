@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use throughline_model::conversation::Channel as Kind;
 use throughline_model::ids::DeliveryId;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Call, CallError};
 use crate::rich::Rich;
+use crate::setup::Manifest;
 use crate::update::{Inbox, Press, RemoteFile};
 
 /// One platform, with one account of ours on it.
 #[async_trait]
 pub trait Channel: Send + Sync + 'static {
-    /// Which channel it is.
-    fn kind(&self) -> Kind;
+    /// Which platform it is, as its folder tells.
+    fn manifest(&self) -> &'static Manifest;
 
     /// What can be done there.
     fn abilities(&self) -> &'static Abilities;
@@ -92,9 +92,9 @@ pub enum Formatting {
 /// What the length of a message is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// As Telegram counts.
+    /// Pieces of UTF-16.
     Utf16,
-    /// As Feishu counts.
+    /// Bytes of UTF-8.
     Bytes,
 }
 
@@ -186,27 +186,4 @@ pub enum SendError {
         /// In how many seconds.
         after_secs: u64,
     },
-}
-
-/// The channels of this daemon.
-#[derive(Clone, Default)]
-pub struct Channels(Vec<Arc<dyn Channel>>);
-
-impl Channels {
-    /// These channels.
-    #[must_use]
-    pub fn new(channels: Vec<Arc<dyn Channel>>) -> Self {
-        Self(channels)
-    }
-
-    /// The one for this kind, if it is set up.
-    #[must_use]
-    pub fn of(&self, kind: Kind) -> Option<&Arc<dyn Channel>> {
-        self.0.iter().find(|channel| channel.kind() == kind)
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Channel>> {
-        self.0.iter()
-    }
 }

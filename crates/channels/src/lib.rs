@@ -6,10 +6,13 @@
 //!
 //! # Adding a channel
 //!
-//! A channel is a folder here with one type that implements [`Channel`]; `telegram/` is the smaller example. In it:
+//! A channel is a folder in `platforms` with one type that implements [`Channel`]; `telegram/` is the smaller example. The
+//! folder is all there is to write: settings, pairing, the gateway, the outbox, commands, routes and the page work
+//! with what it tells, and `cargo xtask tidy` sees to it that no other code knows the platform. In it:
 //!
+//! - **[`Manifest`]**: the name, for ever, and how `[channels.NAME]` is read. Its [`Settings`] lead to an [`Account`].
 //! - **[`Abilities`] as data**: buttons, edits, threads, lengths and what they are counted in. Whoever writes for the
-//!   channel asks there; nothing outside of the folder knows the platform.
+//!   channel asks there.
 //! - **In**: [`Channel::listen`] turns what the platform tells into an [`Update`] and hands it to the [`Inbox`]. The
 //!   [`Update::key`] is the same however often the platform tells of it; the sender is what the platform vouches for,
 //!   never what a message says; a [`Place`] is a conversation, so a thread is one of its own. What means nothing to us
@@ -24,22 +27,21 @@
 //!   software which we did not write is content with (`channels-check/`); then the faults against it (`tests/platforms`):
 //!   too fast, server errors, an answer lost after it was done, disconnects, duplicates, wrong order, a revoked secret,
 //!   clocks apart, noise.
-//!
-//! Then the kind of channel gets its name in the model and its settings in the CLI: CONTRIBUTING has the list.
 
 mod call;
 mod channel;
-pub mod feishu;
 pub mod http;
 pub mod mask;
+pub mod platforms;
 pub mod rich;
-pub mod telegram;
+mod setup;
 mod update;
 
 pub use call::{Call, CallError};
 pub use channel::{
-    Abilities, Button, Channel, Channels, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
+    Abilities, Button, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
 };
+pub use setup::{Account, Channels, Manifest, Secret, Settings};
 pub use update::{Beyond, Inbox, NotTaken, Press, RemoteFile, Setting, Update, What, file_name};
 
 /// Whether two secrets are the same, without telling by its time how much of one was right.

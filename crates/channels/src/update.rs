@@ -1,7 +1,6 @@
 //! What comes in through a channel, in words that no platform owns.
 
 use async_trait::async_trait;
-use throughline_model::person::Identity;
 
 use crate::channel::{MessageRef, Place};
 
@@ -16,8 +15,8 @@ pub struct Update {
     pub place: Place,
     /// Among whom.
     pub setting: Setting,
-    /// Who, by what the platform vouches for.
-    pub sender: Identity,
+    /// Who, by an id that the platform vouches for and never gives to another.
+    pub sender: String,
     /// What they did.
     pub what: What,
 }

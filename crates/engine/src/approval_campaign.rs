@@ -13,9 +13,9 @@ use async_trait::async_trait;
 use throughline_model::approval::{
     Approval, ApprovalOption, Ask as Wish, Asked, Decision, OptionKind, Settlement, Source, Verdict,
 };
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
 use throughline_model::content::ContentBlock;
-use throughline_model::conversation::Channel;
 use throughline_model::effect::{Effect, Process};
 use throughline_model::event::{Event, Seq};
 use throughline_model::execution::Role;

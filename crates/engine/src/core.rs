@@ -384,8 +384,8 @@ fn newest(rows: Vec<Row>) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use async_trait::async_trait;
+    use throughline_model::identity::Identity;
     use throughline_model::ids::PersonId;
-    use throughline_model::person::Identity;
     use throughline_store::port::Committed;
     use throughline_store::{OpenOptions, SqliteStore};
 

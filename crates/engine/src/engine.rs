@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use throughline_channels::Channels;
 use throughline_keeper::client;
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
-use throughline_model::conversation::{Channel, ConversationCommand};
+use throughline_model::conversation::ConversationCommand;
 use throughline_model::event::{Recorded, Seq};
+use throughline_model::identity::Identity;
 use throughline_model::ids::{ConversationId, PersonId, ProjectId, TaskId};
-use throughline_model::person::{Identity, PersonCommand};
+use throughline_model::person::PersonCommand;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
@@ -122,10 +124,9 @@ impl Engine {
 
     /// Hears what comes in through the channels.
     fn listen(&self) {
-        for channel in self.inner.channels.iter() {
-            let groups = self.config().channels.groups(channel.kind());
-            let gateway = Arc::new(Gateway::new(self.clone(), Arc::clone(channel), groups));
-            let (channel, stop) = (Arc::clone(channel), self.inner.stop.clone());
+        for account in self.inner.channels.iter() {
+            let gateway = Arc::new(Gateway::new(self.clone(), account.clone()));
+            let (channel, stop) = (Arc::clone(&account.channel), self.inner.stop.clone());
             self.inner.tasks.spawn(async move { channel.listen(gateway, stop).await });
         }
     }

@@ -1,5 +1,6 @@
 //! What can go wrong when the engine is asked for something, with stable codes and hints.
 
+use throughline_channels::{Manifest, platforms};
 use throughline_model::rejection::Rejection;
 use throughline_model::runtime_session::Failure;
 use throughline_store::port::StoreError;
@@ -216,9 +217,7 @@ impl EngineError {
             EngineError::NothingToUndo => "`tl restore KEY --list` shows the turns to go back to".into(),
             EngineError::Checkpoint(error) => error.hint().unwrap_or("see the daemon's log").into(),
             EngineError::Failed(failure) => failure.hint.clone().unwrap_or_else(|| "`tl show KEY` shows it".into()),
-            EngineError::NoChannel { name } => {
-                format!("set it up as [channels.{name}] in config.toml, and start the daemon anew: docs/settings.md")
-            }
+            EngineError::NoChannel { name } => no_channel(name),
             EngineError::BadQuietHours { .. } => {
                 "say two times of the day and a time zone, such as 22:00-07:00 and Europe/Berlin".into()
             }
@@ -227,5 +226,15 @@ impl EngineError {
             EngineError::Contended => "try again".into(),
             EngineError::Stopping => "try again in a moment".into(),
         }
+    }
+}
+
+/// What to do about a channel that is not set up.
+fn no_channel(name: &str) -> String {
+    match platforms::ALL.iter().find(|known| known.is_called(name)) {
+        Some(Manifest { platform, .. }) => {
+            format!("set it up as [channels.{platform}] in config.toml, and start the daemon anew: docs/settings.md")
+        }
+        None => format!("there are {}", platforms::names()),
     }
 }

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
-use throughline_model::conversation::{Channel, ConversationCommand};
+use throughline_model::conversation::ConversationCommand;
 use throughline_model::ids::{ConversationId, PersonId};
 use throughline_model::notice::{Quiet, Reason, Reasons};
 use throughline_model::person::{Person, PersonCommand};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use throughline_channels::mask::Mask;
-use throughline_channels::{Abilities, Channel, Channels, MessageRef, Outbound, Place, SendError, Upload};
+use throughline_channels::{Abilities, Account, Channel, Channels, MessageRef, Outbound, Place, SendError, Upload};
 use throughline_model::command::Command;
 use throughline_model::conversation::{Address, Conversation, ConversationCommand};
 use throughline_model::delivery::{Cause, Delivery, DeliveryOutcome, PushReason};
@@ -18,7 +18,7 @@ use throughline_model::outbound::Seen;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
 
-use crate::config::{ChannelSettings, Config};
+use crate::config::Config;
 use crate::core::{Core, ExecuteError, Request};
 use crate::letter::{Letter, Writer};
 use crate::parcel;
@@ -32,7 +32,6 @@ pub(crate) struct Outbox {
     core: Arc<Core>,
     channels: Channels,
     mask: Mask,
-    settings: ChannelSettings,
     /// One at a time leaves in each conversation.
     doors: Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -63,8 +62,8 @@ impl Tried {
 
 impl Outbox {
     pub(crate) fn new(core: Arc<Core>, channels: Channels, config: &Config) -> Self {
-        let (mask, settings) = (config.mask(), config.channels.clone());
-        Self { core, channels, mask, settings, doors: Mutex::default() }
+        let mask = config.mask(&channels);
+        Self { core, channels, mask, doors: Mutex::default() }
     }
 
     /// Sends what is first in line, up to this delivery.
@@ -112,9 +111,10 @@ impl Outbox {
     }
 
     async fn send(&self, conversation: &Conversation, delivery: &Delivery) -> Result<Tried, ExecuteError> {
-        let Some((channel, address)) = self.channels.of(conversation.channel).zip(conversation.address.as_ref()) else {
+        let Some((account, address)) = self.channels.of(conversation.channel).zip(conversation.address.as_ref()) else {
             return Ok(Tried::dead(Cause::NoChannel));
         };
+        let channel = account.channel.as_ref();
         if delivery.push == PushReason::Progress && !channel.abilities().edits {
             return Ok(Tried::dead(Cause::Unable));
         }
@@ -134,7 +134,7 @@ impl Outbox {
                 _ => return Ok(Tried::Held(until)),
             }
         }
-        if !self.reaches(conversation, address).await? {
+        if !self.reaches(account, conversation, address).await? {
             tracing::warn!(delivery = %delivery.id, "a delivery has nobody to go to any more");
             return Ok(Tried::dead(Cause::NobodyThere));
         }
@@ -142,7 +142,7 @@ impl Outbox {
         if let Some(file) = parcel::of(&self.core, &self.mask, delivery, &place).await? {
             let Some(file) = file else { return Ok(Tried::dead(Cause::NoFile)) };
             self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-            let tried = hand_over_file(channel.as_ref(), &file, again).await;
+            let tried = hand_over_file(channel, &file, again).await;
             return Ok(self.masked(delivery, tried));
         }
         let writer = Writer { core: &self.core, mask: &self.mask, abilities: channel.abilities() };
@@ -152,7 +152,7 @@ impl Outbox {
         // Once more, as people will see it: markup may have kept the halves of a secret apart.
         letter.text = self.mask.rich(&letter.text);
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
-        Ok(self.masked(delivery, hand_over(channel.as_ref(), delivery, &place, letter, again).await))
+        Ok(self.masked(delivery, hand_over(channel, delivery, &place, letter, again).await))
     }
 
     /// A platform's words are kept, and it may repeat what it was given.
@@ -174,13 +174,18 @@ impl Outbox {
     }
 
     /// Whether whoever is at the address is still who the conversation is with. Revocation takes effect at once.
-    async fn reaches(&self, conversation: &Conversation, address: &Address) -> Result<bool, ExecuteError> {
+    async fn reaches(
+        &self,
+        account: &Account,
+        conversation: &Conversation,
+        address: &Address,
+    ) -> Result<bool, ExecuteError> {
         if let Some(identity) = &address.with {
             let state = self.core.state(StreamId::Person(conversation.person)).await?;
             return Ok(state.person().is_some_and(|person| person.identities.contains(identity)));
         }
         // A group is told as long as it is heard, and somebody of it is known there.
-        if !self.settings.groups(conversation.channel) {
+        if !account.groups {
             return Ok(false);
         }
         for person in conversation.focus.keys().chain([&conversation.person]) {

@@ -5,10 +5,12 @@
 
 use std::time::Duration;
 
+use throughline_channels::Account;
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
-use throughline_model::conversation::Channel;
+use throughline_model::identity::Identity;
 use throughline_model::ids::PersonId;
-use throughline_model::person::{Identity, Offer, PersonCommand};
+use throughline_model::person::{Offer, PersonCommand};
 use throughline_model::rejection::Rejection;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
@@ -39,7 +41,7 @@ pub struct Pairing {
 impl Engine {
     /// The channels that are set up.
     pub fn channels(&self) -> impl Iterator<Item = Channel> {
-        self.inner.channels.iter().map(|channel| channel.kind())
+        self.inner.channels.iter().map(Account::place)
     }
 
     /// Gives out a code that links whoever brings it on the channel of this name to the person.
@@ -47,9 +49,9 @@ impl Engine {
     /// # Errors
     /// If the channel is not set up, or the store fails.
     pub async fn offer_pairing(&self, person: PersonId, channel: &str) -> Result<Pairing, EngineError> {
-        let named = self.inner.channels.iter().find(|known| known.kind().word() == channel);
-        let platform = named.ok_or_else(|| EngineError::NoChannel { name: channel.to_owned() })?;
-        let channel = platform.kind();
+        let named = self.inner.channels.named(channel);
+        let account = named.ok_or_else(|| EngineError::NoChannel { name: channel.to_owned() })?;
+        let channel = account.place();
         let now = self.inner.core.clock.now();
         let mut entropy = now.entropy;
         let mut letters = || {
@@ -61,7 +63,7 @@ impl Engine {
         let expires_at = now.at.after(CODE_LIFE);
         let offer = Offer { digest: Offer::digest_of(&code), channel, expires_at };
         self.send(StreamId::Person(person), Command::Person(PersonCommand::OfferPairing { offer })).await?;
-        Ok(Pairing { channel, link: platform.invitation(&code).await, code, expires_at })
+        Ok(Pairing { channel, link: account.channel.invitation(&code).await, code, expires_at })
     }
 
     /// Where a person is recognised.

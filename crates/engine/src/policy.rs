@@ -225,7 +225,7 @@ mod tests {
 
     use throughline_channels::Channels;
     use throughline_model::approval::{Approval, Verdict};
-    use throughline_model::conversation::Channel;
+    use throughline_model::channel::Channel;
     use throughline_model::ids::{Mint, TaskId};
     use throughline_model::task::TaskSeed;
     use throughline_model::time::Timestamp;

@@ -1,10 +1,11 @@
 //! Saying something: build what the router looks at, route, and commit input, decision and all that follows.
 
 use throughline_model::answer;
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
 use throughline_model::content::{ContentBlock, Text, one_line, plain_text};
 use throughline_model::context::{ReplyTo, Surroundings};
-use throughline_model::conversation::{Birth, Channel, Conversation, ConversationCommand, Received};
+use throughline_model::conversation::{Birth, Conversation, ConversationCommand, Received};
 use throughline_model::ids::{ConversationId, DecisionId, InputId, Mint, PersonId, ProjectId, TaskId};
 use throughline_model::input::Urgency;
 use throughline_model::present::Locale;

@@ -148,7 +148,7 @@ fn question(message: &str, readings: &[Intent], around: &Surroundings) -> String
 
 #[cfg(test)]
 mod tests {
-    use throughline_model::conversation::Channel;
+    use throughline_model::channel::Channel;
     use throughline_model::ids::{Mint, ProjectId, TaskId};
     use throughline_model::time::Timestamp;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

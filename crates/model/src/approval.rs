@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::channel::Channel;
 use crate::content::Text;
-use crate::conversation::Channel;
+use crate::identity::Identity;
 use crate::ids::{ApprovalId, ConversationId, ExecutionId, PersonId, RuntimeSessionId, TurnId};
 use crate::item::Item;
-use crate::person::Identity;
 use crate::policy::Ruling;
 use crate::raw_input;
 use crate::rejection::Rejection;

@@ -2,7 +2,7 @@
 //!
 //! Pure, like the router that it feeds. The router speaks of ids as text; here they get their types back.
 
-use crate::conversation::Channel;
+use crate::channel::Channel;
 use crate::execution::{self, Activity};
 use crate::ids::{ApprovalId, DecisionId, ExecutionId, ProjectId, TaskId};
 use crate::route::{Focus, FocusSource, Intent, RouteDecision};

@@ -7,17 +7,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::approval::{Decision, Source, Verdict};
+use crate::channel::Channel;
 use crate::command::Command;
 use crate::content::{ContentBlock, plain_text};
 use crate::correction::Correction;
 use crate::delivery::{Cause, Delivery, DeliveryOutcome};
 use crate::effect::Effect;
 use crate::execution::Role;
+use crate::identity::Identity;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, ExecutionId, InputId, PersonId, ProjectId, TaskId, TurnId};
 use crate::input::{QueuedInput, Urgency};
 use crate::notice::{Quiet, Reasons, Told};
 use crate::outbound::{self, Progress, Stage};
-use crate::person::{Group, Identity, PersonCommand};
+use crate::person::{Group, PersonCommand};
 use crate::project::ProjectCommand;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -27,45 +29,6 @@ use crate::site::WorktreeSeed;
 use crate::stream::StreamId;
 use crate::task::{ForkSeed, TaskCommand, TaskSeed};
 use crate::time::Timestamp;
-
-/// Where a conversation takes place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Channel {
-    /// The web page.
-    Web,
-    /// A terminal.
-    Cli,
-    /// An IDE's thread.
-    Ide,
-    /// The HTTP API.
-    Api,
-    /// A Telegram chat.
-    Telegram,
-    /// A Feishu or Lark chat.
-    Feishu,
-}
-
-impl Channel {
-    /// Whether messages have to be pushed there. The others read the event stream, which is their delivery.
-    #[must_use]
-    pub fn pushes(self) -> bool {
-        matches!(self, Channel::Telegram | Channel::Feishu)
-    }
-
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Channel::Web => "web",
-            Channel::Cli => "cli",
-            Channel::Ide => "ide",
-            Channel::Api => "api",
-            Channel::Telegram => "telegram",
-            Channel::Feishu => "feishu",
-        }
-    }
-}
 
 /// A conversation's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod approval;
 pub mod budget;
+pub mod channel;
 pub mod checkpoint;
 pub mod command;
 pub mod content;
@@ -23,6 +24,7 @@ pub mod event;
 pub mod execution;
 pub mod findings;
 pub mod handoff;
+pub mod identity;
 pub mod ids;
 pub mod input;
 pub mod item;

@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::channel::Channel;
 use crate::command::Command;
-use crate::conversation::{Channel, ConversationCommand};
+use crate::conversation::ConversationCommand;
 use crate::delivery::{Delivery, PushReason};
 use crate::effect::Effect;
+use crate::identity::Identity;
 use crate::ids::{ConversationId, DeliveryId, Id as _, PersonId};
 use crate::notice::{Notices, Quiet};
 use crate::rejection::Rejection;
@@ -18,27 +20,6 @@ const MAX_OFFERS: usize = 4;
 /// How many groups are remembered; the oldest goes.
 const MAX_GROUPS: usize = 64;
 
-/// A place where a person can be recognised.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "on", rename_all = "snake_case")]
-pub enum Identity {
-    /// A user of this machine.
-    OsUser {
-        /// The numeric user id.
-        uid: u32,
-    },
-    /// A Telegram user.
-    Telegram {
-        /// The numeric user id.
-        user: i64,
-    },
-    /// A Feishu or Lark user.
-    Feishu {
-        /// The app's id for the user.
-        open_id: String,
-    },
-}
-
 /// A one-time code that links whoever brings it, from a channel where only its owner can have said it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
@@ -48,34 +29,6 @@ pub struct Offer {
     pub channel: Channel,
     /// After this moment it is worth nothing.
     pub expires_at: Timestamp,
-}
-
-impl Identity {
-    /// The channel that vouches for it; none for a user of this machine.
-    #[must_use]
-    pub fn channel(&self) -> Option<Channel> {
-        match self {
-            Identity::OsUser { .. } => None,
-            Identity::Telegram { .. } => Some(Channel::Telegram),
-            Identity::Feishu { .. } => Some(Channel::Feishu),
-        }
-    }
-
-    /// By which the person is found: see [`NameRow`](crate::view::NameRow).
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("identity:{}", self.handle())
-    }
-
-    /// What it is called where people read it: the channel, and who it is there.
-    #[must_use]
-    pub fn handle(&self) -> String {
-        match self {
-            Identity::OsUser { uid } => format!("os:{uid}"),
-            Identity::Telegram { user } => format!("telegram:{user}"),
-            Identity::Feishu { open_id } => format!("feishu:{open_id}"),
-        }
-    }
 }
 
 impl Offer {
@@ -493,7 +446,10 @@ pub(crate) fn react(person: &Person, event: &PersonEvent) -> Vec<Effect> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::Platform;
     use crate::ids::Mint;
+
+    const TELEGRAM: Platform = Platform::named("telegram");
 
     fn paired(brings: &str, identity: Identity, at: i64) -> (Option<Person>, Result<Vec<PersonEvent>, Rejection>) {
         let now = |millis| Now { at: Timestamp::from_millis(millis), entropy: 1 };
@@ -505,7 +461,7 @@ mod tests {
             identity: Identity::OsUser { uid: 1 },
         };
         let expires_at = Timestamp::from_millis(1_000);
-        let offer = Offer { digest: "d".into(), channel: Channel::Telegram, expires_at };
+        let offer = Offer { digest: "d".into(), channel: Channel::Chat(TELEGRAM), expires_at };
         let mut state = None;
         for command in [enrol, PersonCommand::OfferPairing { offer }] {
             for event in decide(state.as_ref(), command, now(1)).expect("fine") {
@@ -522,7 +478,7 @@ mod tests {
 
     #[test]
     fn a_code_links_once() {
-        let telegram = Identity::Telegram { user: 5 };
+        let telegram = Identity::on(TELEGRAM, 5);
         let (state, decided) = paired("d", telegram.clone(), 999);
         assert_eq!(decided.expect("linked").len(), 2);
         let person = state.expect("a person");
@@ -531,8 +487,8 @@ mod tests {
 
     #[test]
     fn another_code_another_channel_or_a_late_one_links_nobody() {
-        let telegram = Identity::Telegram { user: 5 };
-        let feishu = Identity::Feishu { open_id: "o".into() };
+        let telegram = Identity::on(TELEGRAM, 5);
+        let feishu = Identity::on(Platform::named("feishu"), "o");
         for (brings, identity, at) in [("x", telegram.clone(), 1), ("d", feishu, 1), ("d", telegram, 1_000)] {
             let (state, decided) = paired(brings, identity, at);
             assert_eq!(decided, Err(Rejection::NotFound { what: "pairing code" }));

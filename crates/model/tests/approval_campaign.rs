@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use support::{World, request};
 use throughline_model::approval::{Approval, Asked, Decision, OptionKind, Settlement, Source, Verdict};
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
-use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::execution::Role;

@@ -1,7 +1,7 @@
 //! The context builder: where a focus comes from, and what becomes of the router's verdicts.
 
+use throughline_model::channel::Channel;
 use throughline_model::context::{FOCUS_MILLIS, ReplyTo, Surroundings, TOUCHED_MILLIS};
-use throughline_model::conversation::Channel;
 use throughline_model::execution::{Activity, Role};
 use throughline_model::ids::{ApprovalId, Mint, ProjectId, TaskId};
 use throughline_model::route::{Focus, FocusSource, Intent};

@@ -8,19 +8,21 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use support::{World, asked, broken, open_failed};
+use support::{CHAT, TELEGRAM, World, asked, broken, open_failed};
 use throughline_model::approval::{Source, Verdict};
 use throughline_model::budget::Caps;
+use throughline_model::channel::Channel;
 use throughline_model::checkpoint::{Checkpoint, CheckpointSide, CheckpointTree};
 use throughline_model::content::{BlobRef, ContentBlock, Text};
-use throughline_model::conversation::{Channel, ConversationCommand};
+use throughline_model::conversation::ConversationCommand;
 use throughline_model::delivery::{Cause, DeliveryOutcome};
 use throughline_model::event::Event;
 use throughline_model::execution::Role;
+use throughline_model::identity::Identity;
 use throughline_model::ids::TaskId;
 use throughline_model::input::Urgency;
 use throughline_model::item::{FileChange, Item, ItemBody, Note, NoteKind, ToolCall, ToolStatus};
-use throughline_model::person::{Identity, PersonCommand};
+use throughline_model::person::PersonCommand;
 use throughline_model::plan::{PlanEntry, PlanPriority, PlanStatus};
 use throughline_model::question::{Answer, Question};
 use throughline_model::route::Intent;
@@ -56,12 +58,12 @@ fn people_and_settings(world: &mut World) {
     let identity = Identity::OsUser { uid: 1000 };
     send(world, PersonCommand::Enrol { person, name: "Ada".into(), locale: "en".into(), identity });
     send(world, PersonCommand::ChooseLocale { locale: "zh-CN".into() });
-    let telegram = Identity::Telegram { user: 7 };
+    let telegram = Identity::on(TELEGRAM, 7);
     send(world, PersonCommand::Link { identity: telegram.clone() });
     send(world, PersonCommand::Unlink { identity: telegram.clone() });
     let offer = throughline_model::person::Offer {
         digest: "5e88".into(),
-        channel: Channel::Telegram,
+        channel: CHAT,
         expires_at: Timestamp::from_millis(i64::MAX),
     };
     send(world, PersonCommand::OfferPairing { offer });
@@ -97,7 +99,7 @@ fn people_and_settings(world: &mut World) {
 
 fn work(world: &mut World) -> throughline_model::ids::TaskId {
     let phone = world.mint.id();
-    world.open(phone, Channel::Telegram);
+    world.open(phone, CHAT);
     let task = world.new_task("fix routing");
     world.opened(task);
     for item in items(world) {
@@ -268,18 +270,17 @@ fn notices(world: &mut World, chat: throughline_model::ids::ConversationId) {
     let tell = |world: &mut World, command| {
         drop(world.send(StreamId::Person(person), Command::Person(command)).expect("taken"));
     };
-    let open =
-        ConversationCommand::Open { conversation, channel: Channel::Telegram, person, project: None, address: None };
+    let open = ConversationCommand::Open { conversation, channel: CHAT, person, project: None, address: None };
     let in_chat = |world: &mut World, command| {
         drop(world.send(StreamId::Conversation(chat), Command::Conversation(command)).expect("taken"));
     };
     in_chat(world, open);
     let other = world.mint.id();
     let second = PersonCommand::Meet { conversation: other, identity: Identity::OsUser { uid: 1000 } };
-    world.open(other, Channel::Telegram);
+    world.open(other, CHAT);
     tell(world, second);
     tell(world, PersonCommand::WriteFrom { conversation });
-    let group = throughline_model::person::Group { conversation: world.mint.id(), channel: Channel::Telegram };
+    let group = throughline_model::person::Group { conversation: world.mint.id(), channel: CHAT };
     tell(world, PersonCommand::SpeakIn { group });
     tell(world, PersonCommand::ChooseMain { conversation: Some(conversation) });
     let time = |hour| TimeOfDay { hour, minute: 30 };

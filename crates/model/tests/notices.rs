@@ -6,16 +6,17 @@ mod support;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use support::World;
+use support::{CHAT, TELEGRAM, World};
 use throughline_model::approval::Verdict;
 use throughline_model::command::Command;
-use throughline_model::conversation::{Address, Channel, Conversation, ConversationCommand};
+use throughline_model::conversation::{Address, Conversation, ConversationCommand};
 use throughline_model::delivery::{Cause, Delivery, DeliveryOutcome, PushReason};
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
+use throughline_model::identity::Identity;
 use throughline_model::ids::{ApprovalId, ConversationId, DeliveryId, PersonId, TaskId};
 use throughline_model::notice::{Quiet, Reason, Reasons, TimeOfDay};
-use throughline_model::person::{Identity, PersonCommand};
+use throughline_model::person::PersonCommand;
 use throughline_model::present::{self, Locale};
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
@@ -29,12 +30,11 @@ fn with_chats(count: i64) -> (World, Vec<ConversationId>) {
     let identity = Identity::OsUser { uid: 1000 };
     tell_person(&mut world, PersonCommand::Enrol { person, name: "Ada".into(), locale: "en".into(), identity });
     let chats = (0..count).map(|user| {
-        let identity = Identity::Telegram { user };
+        let identity = Identity::on(TELEGRAM, user);
         tell_person(&mut world, PersonCommand::Link { identity: identity.clone() });
         let conversation = world.mint.id();
         let address = Some(Address { place: user.to_string(), with: Some(identity) });
-        let open =
-            ConversationCommand::Open { conversation, channel: Channel::Telegram, person, project: None, address };
+        let open = ConversationCommand::Open { conversation, channel: CHAT, person, project: None, address };
         order(&mut world, conversation, open);
         conversation
     });
@@ -170,11 +170,11 @@ fn who_changes_quiet_hours_is_awake_and_told_at_once() {
 fn a_new_chat_keeps_the_quiet_that_was_chosen_before() {
     let (mut world, _) = with_chats(1);
     tell_person(&mut world, PersonCommand::ChooseQuiet { quiet: Some(night()) });
-    let identity = Identity::Telegram { user: 99 };
+    let identity = Identity::on(TELEGRAM, 99);
     tell_person(&mut world, PersonCommand::Link { identity: identity.clone() });
     let (conversation, person) = (world.mint.id(), world.person);
     let address = Some(Address { place: "99".into(), with: Some(identity) });
-    let open = ConversationCommand::Open { conversation, channel: Channel::Telegram, person, project: None, address };
+    let open = ConversationCommand::Open { conversation, channel: CHAT, person, project: None, address };
     order(&mut world, conversation, open);
     assert_eq!(chat(&world, conversation).told.quiet, Some(night()));
 }

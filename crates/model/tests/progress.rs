@@ -3,9 +3,9 @@
 mod support;
 
 use proptest::prelude::*;
-use support::World;
+use support::{CHAT, World};
 use throughline_model::command::Command;
-use throughline_model::conversation::{Channel, Conversation, ConversationCommand};
+use throughline_model::conversation::{Conversation, ConversationCommand};
 use throughline_model::delivery::{Delivery, DeliveryOutcome, PushReason};
 use throughline_model::effect::Effect;
 use throughline_model::ids::TaskId;
@@ -19,7 +19,7 @@ use throughline_model::time::Timestamp;
 fn from_a_phone() -> (World, TaskId) {
     let mut world = World::new();
     let phone = world.mint.id();
-    world.open(phone, Channel::Telegram);
+    world.open(phone, CHAT);
     world.conversation = phone;
     let task = world.new_task("fix routing");
     world.opened(task);

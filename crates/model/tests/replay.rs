@@ -5,10 +5,10 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use support::{World, asked, broken, open_failed};
+use support::{CHAT, World, asked, broken, open_failed};
 use throughline_model::approval::Verdict;
 use throughline_model::content::Text;
-use throughline_model::conversation::{Channel, ConversationEvent};
+use throughline_model::conversation::ConversationEvent;
 use throughline_model::delivery::PushReason;
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
@@ -94,7 +94,7 @@ impl Run {
     fn new() -> Self {
         let mut world = World::new();
         let phone = world.mint.id();
-        world.open(phone, Channel::Telegram);
+        world.open(phone, CHAT);
         let tasks = vec![world.new_task("first")];
         Run { world, tasks, phone }
     }

@@ -2,8 +2,7 @@
 
 mod support;
 
-use support::{World, broken, open_failed};
-use throughline_model::conversation::Channel;
+use support::{CHAT, World, broken, open_failed};
 use throughline_model::effect::Effect;
 use throughline_model::input::Urgency;
 use throughline_model::route::Intent;
@@ -133,7 +132,7 @@ fn another_channel_is_no_reason() {
     let mut world = World::new();
     let task = world.rested();
     let phone = world.mint.id();
-    world.open(phone, Channel::Telegram);
+    world.open(phone, CHAT);
     let intent = Intent::Continue { task, execution: None };
     world.receive_in(phone, intent, None, "make it green", Urgency::InTurn).expect("taken");
     assert_eq!(world.sessions_started(), 1);

@@ -14,9 +14,9 @@ use http::request::Parts;
 use http::{HeaderMap, header};
 use throughline_engine::PublicUrl;
 use throughline_model::approval::Source;
-use throughline_model::conversation::Channel;
+use throughline_model::channel::Channel;
+use throughline_model::identity::Identity;
 use throughline_model::ids::PersonId;
-use throughline_model::person::Identity;
 use throughline_model::present::Locale;
 use throughline_model::stream::StreamId;
 

@@ -4,13 +4,11 @@
 
 mod support;
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use support::{Daemon, Raw, within};
-use throughline_channels::feishu::{CallbackKeys, Feishu};
-use throughline_channels::telegram::{Telegram, Webhook};
-use throughline_channels::{Channel as Platform, Channels};
+use throughline_channels::platforms::feishu::{CallbackKeys, Feishu};
+use throughline_channels::platforms::telegram::{Telegram, Webhook};
+use throughline_channels::{Account, Channel, Channels};
 use throughline_engine::{Clock as _, SystemClock};
 use throughline_model::time::Timestamp;
 use throughline_server::ServeOptions;
@@ -26,20 +24,20 @@ fn webhook() -> Webhook {
     Webhook::at(format!("https://{HOST}/hooks/telegram"), TOKEN)
 }
 
-async fn daemon(channel: Arc<dyn Platform>) -> Daemon {
+async fn daemon(channel: impl Channel) -> Daemon {
     let reached = |options: &mut ServeOptions| {
         options.reach.public_url = Some(format!("https://{HOST}").parse().unwrap());
     };
-    Daemon::start_with_channels(Channels::new(vec![channel]), reached).await
+    Daemon::start_with_channels(Channels::new(vec![Account::new(channel)]), reached).await
 }
 
 async fn telegram() -> Daemon {
-    daemon(Arc::new(Telegram::new(NOWHERE, TOKEN, Some(webhook())).unwrap())).await
+    daemon(Telegram::new(NOWHERE, TOKEN, Some(webhook())).unwrap()).await
 }
 
 async fn feishu(encrypt_key: Option<&str>) -> Daemon {
     let keys = CallbackKeys { verification_token: "v".into(), encrypt_key: encrypt_key.map(str::to_owned) };
-    daemon(Arc::new(Feishu::new(NOWHERE, "cli", "secret", Some(keys)).unwrap())).await
+    daemon(Feishu::new(NOWHERE, "cli", "secret", Some(keys)).unwrap()).await
 }
 
 /// How much was ever recorded.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use support::push::{Browser, Page, Service};
 use support::{Daemon, HOUR, Shifted, done, within};
-use throughline_channels::Channels;
-use throughline_channels::telegram::Telegram;
+use throughline_channels::platforms::telegram::Telegram;
+use throughline_channels::{Account, Channels};
 use throughline_engine::Clock;
 use throughline_testkit::telegram::BotApi;
 
@@ -26,7 +26,7 @@ async fn when_quiet_hours_end_what_was_held_is_told_by_itself() {
     let (bot, clock) = (Arc::new(BotApi::start()), Arc::new(Shifted::default()));
     clock.set(3 * HOUR);
     let telegram = Telegram::new(&bot.url(), bot.token(), None).unwrap();
-    let channels = Channels::new(vec![Arc::new(telegram)]);
+    let channels = Channels::new(vec![Account::new(telegram)]);
     let daemon = Daemon::start_at(Arc::clone(&clock) as Arc<dyn Clock>, channels, |_| {}).await;
     let code = daemon.engine.offer_pairing(daemon.person, "telegram").await.unwrap().code;
     let sent = |words: &'static str| {

@@ -330,7 +330,6 @@ export const en = {
   "people.title": "Where you are recognised",
   "people.hint": "A paired chat reads your tasks and decides for you. Revoking it ends that at once.",
   "people.channel.os": "This machine",
-  "people.channel.telegram": "Telegram",
   "people.channel.feishu": "Feishu",
   "people.channel.other": "Elsewhere",
   "people.none": "No chat is set up: [channels] in the daemon’s settings does that.",

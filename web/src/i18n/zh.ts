@@ -319,7 +319,6 @@ export const zh: Catalogue = {
   "people.title": "你在哪里被认出",
   "people.hint": "已配对的聊天可以查看你的任务并替你决定。撤销后立即失效。",
   "people.channel.os": "本机",
-  "people.channel.telegram": "Telegram",
   "people.channel.feishu": "飞书",
   "people.channel.other": "其他",
   "people.none": "还没有设置聊天渠道：在守护进程的设置里配置 [channels]。",

@@ -31,6 +31,7 @@ const VOCABULARY: &[&str] = &[
     "progress message",
     "quiet hours",
     "digest",
+    "platform",
     "gateway",
     "hook",
     "focus",

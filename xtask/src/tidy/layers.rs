@@ -9,7 +9,7 @@ use super::{Finding, Text};
 const PREFIX: &str = "throughline-";
 
 /// Crates that do no IO and read no clock: all that `model` may have.
-const PURE: &[&str] = &["regex-lite", "serde", "serde_json", "sha2", "thiserror", "uuid"];
+const PURE: &[&str] = &["regex-lite", "serde", "serde_json", "sha2", "thiserror", "tinystr", "uuid"];
 
 /// What the model's tests may have on top of [`PURE`].
 const PURE_IN_TESTS: &[&str] = &["insta", "proptest"];

@@ -8,6 +8,7 @@ mod docs;
 mod header;
 mod layers;
 mod names;
+mod platforms;
 mod ratchet;
 mod sizes;
 mod sleeps;
@@ -89,12 +90,14 @@ fn check(root: &Path) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let manifests = manifests(root)?;
     findings.extend(layers::check(&manifests));
+    let platforms = platforms(root)?;
     let mut oversized = Vec::new();
     for text in rust_files(root)? {
         findings.extend(header::check(&text));
         match Source::parse(&text) {
             Ok(source) => {
                 findings.extend(names::check(&source));
+                findings.extend(platforms::check(&source, &platforms));
                 findings.extend(unfinished::check(&source));
                 findings.extend(sleeps::check(&source));
                 oversized.extend(sizes::check(&source));
@@ -152,6 +155,13 @@ fn manifests(root: &Path) -> Result<Vec<Text>> {
         texts.push(read(root, &format!("{top}/Cargo.toml"))?);
     }
     Ok(texts)
+}
+
+/// The names of the chat platforms: those of their folders.
+fn platforms(root: &Path) -> Result<Vec<String>> {
+    let entries = sorted_entries(&root.join(platforms::FOLDER))?;
+    let folders = entries.iter().filter(|path| path.is_dir());
+    Ok(folders.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect())
 }
 
 fn rust_files(root: &Path) -> Result<Vec<Text>> {

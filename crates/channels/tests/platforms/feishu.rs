@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::json;
-use throughline_channels::feishu::{CallbackKeys, Called, Disbelief, Feishu, Signed};
+use throughline_channels::platforms::feishu::{CallbackKeys, Called, Disbelief, Feishu, Signed};
 use throughline_channels::rich::{Look, Rich};
 use throughline_channels::{
     Button, Call, CallError, Channel as _, Inbox, MessageRef, Outbound, Place, Press, RemoteFile, SendError, Setting,
     Upload, What,
 };
-use throughline_model::person::Identity;
 use throughline_testkit::feishu::{APP_ID, APP_SECRET, Callback, OpenPlatform, VERIFICATION_TOKEN};
 
 use crate::inbox::{Kept, Listener, outbound};
@@ -191,7 +190,7 @@ async fn what_people_do_comes_in_and_is_acknowledged() {
     platform.wait_for_quiet();
     assert_eq!((platform.answers_to(&said), platform.answers_to(&press)), (vec![200], vec![200]));
     let taken = listener.stop().await.taken();
-    assert_eq!((taken[0].setting, &taken[0].sender), (Setting::Private, &Identity::Feishu { open_id: "ou_1".into() }));
+    assert_eq!((taken[0].setting, &taken[0].sender), (Setting::Private, &"ou_1".to_owned()));
     let What::Said { answers, .. } = &taken[1].what else { panic!("said") };
     assert_eq!(answers.as_ref(), Some(&MessageRef(asked.id.clone())));
     let under = MessageRef(asked.id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use throughline_channels::feishu::Feishu;
+use throughline_channels::platforms::feishu::Feishu;
 use throughline_channels::rich::Rich;
 use throughline_channels::{Channel as _, MessageRef, Outbound, SendError};
 use throughline_testkit::Fault;

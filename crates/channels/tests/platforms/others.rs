@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use throughline_channels::platforms::telegram::Telegram;
 use throughline_channels::rich::{Look, Rich};
-use throughline_channels::telegram::Telegram;
 use throughline_channels::{Button, Channel as _, Outbound, What};
 use throughline_testkit::feishu::{APP_ID, APP_SECRET, Callback, OpenPlatform, VERIFICATION_TOKEN};
 use throughline_testkit::telegram::TOKEN;

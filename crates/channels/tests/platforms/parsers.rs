@@ -4,12 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use throughline_channels::feishu::{CallbackKeys, Called, Feishu, Signed};
 use throughline_channels::mask::Mask;
+use throughline_channels::platforms::feishu::{CallbackKeys, Called, Feishu, Signed};
+use throughline_channels::platforms::telegram::Telegram;
 use throughline_channels::rich::Rich;
-use throughline_channels::telegram::Telegram;
 use throughline_channels::{Inbox, NotTaken, Unit, Update};
-use throughline_model::person::Identity;
 use throughline_testkit::feishu::Callback;
 use throughline_testkit::noise::{Noise, amount};
 
@@ -54,7 +53,7 @@ async fn telegrams_updates_never_panic() {
         if let Some(update) = inbox.0.lock().expect("a lock").1.take() {
             assert_eq!(update.raw, body);
             assert!(update.key.starts_with("telegram:7:"), "{}", update.key);
-            assert!(matches!(update.sender, Identity::Telegram { .. }));
+            assert!(update.sender.parse::<i64>().is_ok());
         }
     }
     let taken = inbox.0.lock().expect("a lock").0;
@@ -92,7 +91,7 @@ async fn feishus_events_never_panic() {
         if let Some(update) = inbox.0.lock().expect("a lock").1.take() {
             assert_eq!(update.raw, body);
             assert!(update.key.starts_with("feishu:"), "{}", update.key);
-            assert!(matches!(update.sender, Identity::Feishu { .. }));
+            assert!(!update.sender.is_empty());
         }
     }
     let taken = inbox.0.lock().expect("a lock").0;

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::json;
+use throughline_channels::platforms::telegram::{SetupError, Telegram, Webhook};
 use throughline_channels::rich::{Look, Rich};
-use throughline_channels::telegram::{SetupError, Telegram, Webhook};
 use throughline_channels::{
     Button, Call, CallError, Channel as _, MessageRef, Outbound, Place, Press, RemoteFile, SendError, Setting, Unit,
     Upload, What,
 };
-use throughline_model::person::Identity;
 use throughline_testkit::telegram::{BotApi, Hook, Key};
 
 use crate::inbox::{Listener, outbound};
@@ -122,7 +121,7 @@ async fn what_people_do_comes_in_once_and_in_order() {
     let What::Said { answers, .. } = &taken[1].what else { panic!("said") };
     assert_eq!(answers.as_ref(), Some(&under));
     assert_eq!(taken[2].what, What::Pressed(Press { token: "approve".into(), under, id: press }));
-    assert_eq!(taken[2].sender, Identity::Telegram { user: 43 });
+    assert_eq!(taken[2].sender, "43");
     let What::Said { files, .. } = &taken[3].what else { panic!("said") };
     assert_eq!((files[0].name.as_str(), files[0].bytes), ("notes.md", Some(7)));
     assert_eq!(client(&api).fetch(&files[0], 100).await.unwrap(), b"# Notes");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use throughline_channels::platforms::telegram::Telegram;
 use throughline_channels::rich::Rich;
-use throughline_channels::telegram::Telegram;
 use throughline_channels::{Channel as _, Outbound, Press, RemoteFile, SendError};
 use throughline_testkit::Fault;
 use throughline_testkit::telegram::BotApi;

@@ -12,7 +12,7 @@ use crate::safe_text::safe_line;
 /// then it answers nobody. `tl identities` lists where you are known.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// `telegram` or `feishu`; it has to be set up in config.toml
+    /// Such as `telegram`; it has to be set up in config.toml
     #[arg(value_name = "CHANNEL")]
     channel: String,
 }

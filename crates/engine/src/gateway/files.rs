@@ -69,7 +69,7 @@ impl Gateway {
         message: &str,
         wish: Wish<'_>,
     ) -> Result<(), EngineError> {
-        let most = self.platform.abilities().max_upload_bytes;
+        let most = self.account.channel.abilities().max_upload_bytes;
         let found = match self.engine.wished(heard, wish, most).await? {
             Ok(found) => found,
             Err(words) => return self.answer(heard.conversation, update, words, None).await,
@@ -110,7 +110,8 @@ impl Engine {
         if path.is_empty() {
             return Err(locale.file_which());
         }
-        let (root, wanted, mask) = (PathBuf::from(&task.site.root), PathBuf::from(path), self.config().mask());
+        let (root, wanted, mask) =
+            (PathBuf::from(&task.site.root), PathBuf::from(path), self.config().mask(&self.inner.channels));
         let reading = tokio::task::spawn_blocking(move || {
             let bytes = read(&root, &wanted, most)?;
             let text = std::str::from_utf8(&bytes).is_ok();

@@ -16,14 +16,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use throughline_channels::rich::Rich;
-use throughline_channels::{
-    Beyond, Channel as Platform, Inbox, NotTaken, Outbound, RemoteFile, SendError, Setting, Update, What,
-};
+use throughline_channels::{Account, Beyond, Inbox, NotTaken, Outbound, RemoteFile, SendError, Setting, Update, What};
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
 use throughline_model::content::ContentBlock;
 use throughline_model::context::ReplyTo;
-use throughline_model::conversation::{Address, Channel, ConversationCommand};
+use throughline_model::conversation::{Address, ConversationCommand};
 use throughline_model::delivery::Delivery;
+use throughline_model::identity::Identity;
 use throughline_model::ids::{ConversationId, DeliveryId, Id as _, InputId, PersonId, TaskId};
 use throughline_model::input::Urgency;
 use throughline_model::person::{Offer, PersonCommand};
@@ -49,9 +49,7 @@ const BAD_CODE: &str = "This code does not work, or not any more. `tl pair` give
 /// One channel's way in.
 pub(crate) struct Gateway {
     engine: Engine,
-    platform: Arc<dyn Platform>,
-    /// Whether groups are heard.
-    groups: bool,
+    account: Account,
     strangers: Strangers,
 }
 
@@ -77,33 +75,38 @@ impl Inbox for Gateway {
 }
 
 impl Gateway {
-    pub(crate) fn new(engine: Engine, platform: Arc<dyn Platform>, groups: bool) -> Self {
-        Self { engine, platform, groups, strangers: Strangers::default() }
+    pub(crate) fn new(engine: Engine, account: Account) -> Self {
+        Self { engine, account, strangers: Strangers::default() }
     }
 
     async fn handle(&self, update: &Update) -> Result<(), EngineError> {
-        match (self.engine.person_of(&update.sender).await?, &update.what) {
+        match (self.engine.person_of(&self.sender(update)).await?, &update.what) {
             (None, _) => self.stranger(update).await,
             (Some(person), What::Pressed(press)) => self.pressed(person, update, press).await,
-            (Some(_), What::Said { .. }) if update.setting == Setting::Group && !self.groups => Ok(()),
+            (Some(_), What::Said { .. }) if update.setting == Setting::Group && !self.account.groups => Ok(()),
             (Some(person), What::Said { message, text, answers, files }) => {
                 let words =
                     Words { message: &message.0, text, answers: answers.as_ref().map(|it| it.0.as_str()), files };
                 self.said(person, update, words).await
             }
-            (Some(_), What::Beyond(_)) if update.setting == Setting::Group && !self.groups => Ok(()),
+            (Some(_), What::Beyond(_)) if update.setting == Setting::Group && !self.account.groups => Ok(()),
             (Some(person), What::Beyond(beyond)) => self.not_followed(person, update, *beyond).await,
         }
     }
 
-    fn kind(&self) -> Channel {
-        self.platform.kind()
+    fn place(&self) -> Channel {
+        self.account.place()
+    }
+
+    /// Who did it: a platform vouches for its own members and no others.
+    fn sender(&self, update: &Update) -> Identity {
+        Identity::on(self.account.platform(), &update.sender)
     }
 
     /// Someone who is not known can bring a code, and is told so; nothing else.
     async fn stranger(&self, update: &Update) -> Result<(), EngineError> {
         let now = self.engine.now();
-        let name = update.sender.name();
+        let name = self.sender(update).name();
         match &update.what {
             What::Said { text, .. } if update.setting == Setting::Private => match order::code(text) {
                 Some(code) if self.strangers.may_try(&name, now) => return self.pair(update, &code).await,
@@ -111,7 +114,7 @@ impl Gateway {
             },
             What::Beyond(_) if update.setting == Setting::Private => self.tell_stranger(update, POLITE),
             What::Pressed(press) if self.strangers.may_be_told(&name, now) => {
-                let (platform, press) = (Arc::clone(&self.platform), press.clone());
+                let (platform, press) = (Arc::clone(&self.account.channel), press.clone());
                 tokio::spawn(async move { platform.acknowledge(&press, POLITE).await });
             }
             What::Said { .. } | What::Beyond(_) | What::Pressed(_) => {}
@@ -129,7 +132,7 @@ impl Gateway {
         let state = self.engine.state(StreamId::Person(person)).await?;
         let name = state.person().map(|known| known.name.clone()).unwrap_or_default();
         let locale = self.engine.locale(person).await?;
-        let pair = PersonCommand::Pair { digest, identity: update.sender.clone() };
+        let pair = PersonCommand::Pair { digest, identity: self.sender(update) };
         let stream = StreamId::Conversation(conversation);
         let commands = vec![
             (StreamId::Person(person), Command::Person(pair)),
@@ -149,7 +152,7 @@ impl Gateway {
 
     /// Says something to someone of whom nothing is kept, unless they were told something before.
     fn tell_stranger(&self, update: &Update, words: &str) {
-        if !self.strangers.may_be_told(&update.sender.name(), self.engine.now()) {
+        if !self.strangers.may_be_told(&self.sender(update).name(), self.engine.now()) {
             return;
         }
         let message = Outbound {
@@ -162,7 +165,7 @@ impl Gateway {
             answers: None,
             quiet: true,
         };
-        let platform = Arc::clone(&self.platform);
+        let platform = Arc::clone(&self.account.channel);
         tokio::spawn(async move {
             if let Err(error) = platform.send(&message).await {
                 tracing::debug!(%error, "a stranger was not answered");
@@ -207,7 +210,7 @@ impl Gateway {
             }
         }
         // To fetch takes a while, in which the sender may have been revoked.
-        if !words.files.is_empty() && self.engine.person_of(&update.sender).await? != Some(person) {
+        if !words.files.is_empty() && self.engine.person_of(&self.sender(update)).await? != Some(person) {
             return self.stranger(update).await;
         }
         let works = command.is_none();
@@ -225,7 +228,7 @@ impl Gateway {
         match self.engine.say(message).await {
             Ok(said) => {
                 if works && !said.repeated && said.task.is_some() {
-                    let (platform, place) = (Arc::clone(&self.platform), update.place.clone());
+                    let (platform, place) = (Arc::clone(&self.account.channel), update.place.clone());
                     tokio::spawn(async move { platform.typing(&place).await });
                 }
                 Ok(())
@@ -305,14 +308,14 @@ impl Gateway {
     /// A place where others read along is one conversation; one with us alone is the person's.
     fn conversation(&self, person: PersonId, update: &Update) -> ConversationId {
         let owner = (update.setting == Setting::Private).then_some(person);
-        ConversationId::of_place(owner, self.kind().word(), &update.place.0)
+        ConversationId::of_place(owner, self.place().word(), &update.place.0)
     }
 
     fn opening(&self, person: PersonId, update: &Update) -> ConversationCommand {
-        let with = (update.setting == Setting::Private).then(|| update.sender.clone());
+        let with = (update.setting == Setting::Private).then(|| self.sender(update));
         ConversationCommand::Open {
             conversation: self.conversation(person, update),
-            channel: self.kind(),
+            channel: self.place(),
             person,
             project: None,
             address: Some(Address { place: update.place.0.clone(), with }),
@@ -344,11 +347,11 @@ impl Gateway {
 
     /// A file as part of a message; why not, if the platform will never give it.
     async fn fetched(&self, file: &RemoteFile) -> Result<Result<ContentBlock, String>, EngineError> {
-        let most = self.platform.abilities().max_file_bytes;
+        let most = self.account.channel.abilities().max_file_bytes;
         if file.bytes.is_some_and(|bytes| bytes > most) {
             return Ok(Err(format!("> {} MB", most >> 20)));
         }
-        let bytes = match self.platform.fetch(file, most).await {
+        let bytes = match self.account.channel.fetch(file, most).await {
             Ok(bytes) => bytes,
             Err(SendError::Dead(why)) => return Ok(Err(why)),
             Err(error) => return Err(EngineError::NotFetched { why: error.to_string() }),

@@ -67,8 +67,8 @@ impl Gateway {
         press: &Press,
         words: String,
     ) -> Result<(), EngineError> {
-        if self.platform.abilities().toasts {
-            let (platform, press) = (Arc::clone(&self.platform), press.clone());
+        if self.account.channel.abilities().toasts {
+            let (platform, press) = (Arc::clone(&self.account.channel), press.clone());
             tokio::spawn(async move {
                 if let Err(error) = platform.acknowledge(&press, &words).await {
                     tracing::debug!(%error, "a press was not acknowledged");
@@ -98,7 +98,7 @@ impl Gateway {
         }
         let state = self.engine.state(StreamId::Conversation(row.conversation)).await?;
         let here = |known: &&Conversation| {
-            known.channel == self.kind() && known.address.as_ref().is_some_and(|address| is_in(&address.place, update))
+            known.channel == self.place() && known.address.as_ref().is_some_and(|address| is_in(&address.place, update))
         };
         let Some(conversation) = state.conversation().filter(here) else {
             return Ok(None);
@@ -110,8 +110,8 @@ impl Gateway {
     /// A place with us alone is its person's; in a group everyone is checked by what they press.
     fn is_theirs(&self, under: &Under<'_>) -> bool {
         match under.conversation.address.as_ref().and_then(|address| address.with.as_ref()) {
-            Some(identity) => *identity == under.update.sender && under.conversation.person == under.person,
-            None => self.groups,
+            Some(identity) => *identity == self.sender(under.update) && under.conversation.person == under.person,
+            None => self.account.groups,
         }
     }
 
@@ -203,8 +203,8 @@ impl Gateway {
 
     fn source(&self, under: &Under<'_>) -> Source {
         Source {
-            surface: self.kind(),
-            identity: Some(under.update.sender.clone()),
+            surface: self.place(),
+            identity: Some(self.sender(under.update)),
             conversation: Some(under.conversation.id),
         }
     }

@@ -16,9 +16,9 @@ mod transcript;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
 use throughline_model::content::one_line;
-use throughline_model::conversation::Channel;
 use throughline_model::execution::Role;
 use throughline_model::ids::{ConversationId, ExecutionId, Id as _, PersonId, ProjectId, RuntimeSessionId, TaskId};
 use throughline_model::project::ProjectCommand;

@@ -282,8 +282,6 @@ catalogue! {
         from_cli() { en: "the terminal", zh: "终端" }
         from_ide() { en: "the editor", zh: "编辑器" }
         from_api() { en: "the API", zh: "接口" }
-        from_telegram() { en: "Telegram", zh: "Telegram 聊天" }
-        from_feishu() { en: "Feishu", zh: "飞书" }
         answered(content) { en: "answered: {content}", zh: "已回答：{content}" }
         not_answered() { en: "not answered: the person did not want to", zh: "未回答：不想回答" }
         question_void(cause) { en: "not answered: {cause}", zh: "未回答：{cause}" }

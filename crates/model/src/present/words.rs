@@ -3,13 +3,16 @@
 use super::fit;
 use super::locale::Locale;
 use crate::approval::Verdict;
-use crate::conversation::Channel;
+use crate::channel::{Channel, Platform};
 use crate::execution::{Activity, ExecutionEnd, Role};
 use crate::policy::{Allowed, Made, Standing};
 use crate::runtime_session::{ResumeCause, RuntimePhase, StartReason, WriteAccess};
 use crate::task::Lifecycle;
 use crate::turn::TurnOutcome;
 
+/// Platforms with a name of their own in a language.
+// tidy: a name in another language is a translation, and all of these are here
+const CALLED_OTHERWISE: [(&str, Locale, &str); 1] = [("feishu", Locale::Zh, "飞书")];
 /// So much of a reason is shown.
 const REASON_CHARS: usize = 160;
 
@@ -157,9 +160,14 @@ impl Locale {
             Channel::Cli => self.from_cli(),
             Channel::Ide => self.from_ide(),
             Channel::Api => self.from_api(),
-            Channel::Telegram => self.from_telegram(),
-            Channel::Feishu => self.from_feishu(),
+            Channel::Chat(platform) => self.platform(platform),
         }
+    }
+
+    /// What a platform is called: by its own name, but for the few that have another one in this language.
+    fn platform(self, platform: Platform) -> String {
+        let other = CALLED_OTHERWISE.iter().find(|(name, locale, _)| (*name, *locale) == (platform.name(), self));
+        other.map_or_else(|| platform.title(), |(_, _, called)| (*called).to_owned())
     }
 
     /// Why a new runtime session started.

@@ -4,7 +4,7 @@
 //! knows more than these functions, which panic where something does not hold.
 
 use throughline_model::approval::{Ask, Source, Verdict};
-use throughline_model::conversation::Channel;
+use throughline_model::channel::Channel;
 use throughline_model::execution::Role;
 use throughline_model::ids::{Id, Mint};
 use throughline_model::policy::action::{Action, Places};

@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use throughline_model::approval::{ApprovalOption, Ask, Asked, Decision, OptionKind, Source, Verdict};
+use throughline_model::channel::{Channel, Platform};
 use throughline_model::command::Command;
 use throughline_model::content::ContentBlock;
-use throughline_model::conversation::{Birth, Channel, ConversationCommand, Received};
+use throughline_model::conversation::{Birth, ConversationCommand, Received};
 use throughline_model::correction::Correction;
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
@@ -27,6 +28,11 @@ use throughline_model::task::{ForkSeed, NativeFate, Report, Task, TaskCommand, T
 use throughline_model::time::{Now, Timestamp};
 use throughline_model::turn::{StopReason, Usage};
 use throughline_model::{decide, evolve, react};
+
+/// A platform, as good as any.
+pub const TELEGRAM: Platform = Platform::named("telegram");
+/// A chat there.
+pub const CHAT: Channel = Channel::Chat(TELEGRAM);
 
 #[derive(Clone)]
 pub struct World {

@@ -1,11 +1,11 @@
 //! An approval is applied at most once, to exactly what was shown; no decision means no (P5).
 
-use crate::support::{World, asked, request};
+use crate::support::{CHAT, World, asked, request};
 use throughline_model::approval::{
     Approval, ApprovalOption, Ask, Asked, Decision, OptionKind, Settlement, Verdict, VoidKind,
 };
+use throughline_model::channel::{Channel, Platform};
 use throughline_model::content::{BlobRef, Text, plain_text};
-use throughline_model::conversation::Channel;
 use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::execution::Activity;
@@ -427,13 +427,13 @@ fn what_a_chat_does_not_show_cannot_be_approved_there() {
     let pending = world.task(task).approvals.pending[0].approval.clone();
     assert!(!pending.shown(View::CHAT).complete);
     assert!(pending.shown(View::FULL).complete);
-    for surface in [Channel::Telegram, Channel::Feishu] {
+    for surface in [CHAT, Channel::Chat(Platform::named("feishu"))] {
         let mut said = world.decision(Verdict::Approve);
         said.source.surface = surface;
         assert_eq!(decide(&mut world, task, approval, said).expect_err("not seen").code(), "not_shown");
     }
     let mut pressed = Decision { digest: Some(pending.digest()), ..world.decision(Verdict::Approve) };
-    pressed.source.surface = Channel::Telegram;
+    pressed.source.surface = CHAT;
     decide(&mut world, task, approval, pressed).expect("the digest came from where it was shown");
 }
 

@@ -2,8 +2,8 @@
 
 use crate::support::World;
 use throughline_model::approval::Source;
+use throughline_model::channel::Channel;
 use throughline_model::command::Command;
-use throughline_model::conversation::Channel;
 use throughline_model::event::Event;
 use throughline_model::execution::Role;
 use throughline_model::policy::{Allowed, RuleDraft};

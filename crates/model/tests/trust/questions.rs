@@ -1,7 +1,6 @@
 //! Questions of a running turn: asked once, answered once, void with the turn or the process.
 
-use crate::support::World;
-use throughline_model::conversation::Channel;
+use crate::support::{CHAT, World};
 use throughline_model::effect::Effect;
 use throughline_model::execution::Activity;
 use throughline_model::ids::{QuestionId, TaskId};
@@ -69,7 +68,7 @@ fn a_message_answers_or_waits_its_turn() {
     let (mut world, task) = working();
     ask(&mut world, task);
     let phone = world.mint.id();
-    world.open(phone, Channel::Telegram);
+    world.open(phone, CHAT);
     let said = Intent::Answer { task, execution: None };
     let wrong = world.receive_in(phone, said.clone(), None, "lots", Urgency::InTurn).expect_err("no number");
     assert_eq!(wrong.code(), "bad_answer");

@@ -5,7 +5,7 @@ use std::path::Path as Folder;
 use axum::extract::State;
 use throughline_api::project::{Channel, Conversation, OpenConversation};
 use throughline_engine::{Clock as _, SystemClock};
-use throughline_model::conversation;
+use throughline_model::channel;
 use throughline_model::ids::{ConversationId, Id as _, PersonId, ProjectId};
 
 use crate::app::Shared;
@@ -70,11 +70,11 @@ async fn project(app: &Shared, open: &OpenConversation) -> Result<Option<Project
     Ok(known.iter().find(|project| Folder::new(&project.root) == Folder::new(root)).map(|project| project.id))
 }
 
-fn channel(channel: Channel) -> conversation::Channel {
+fn channel(channel: Channel) -> channel::Channel {
     match channel {
-        Channel::Web => conversation::Channel::Web,
-        Channel::Cli => conversation::Channel::Cli,
-        Channel::Ide => conversation::Channel::Ide,
-        Channel::Api => conversation::Channel::Api,
+        Channel::Web => channel::Channel::Web,
+        Channel::Cli => channel::Channel::Cli,
+        Channel::Ide => channel::Channel::Ide,
+        Channel::Api => channel::Channel::Api,
     }
 }

@@ -23,9 +23,9 @@ const BODY: Limit = Limit {
     hint: "no platform's update is so large; what it names is fetched from there",
 };
 
-/// Takes what a platform brings: a webhook of Telegram, a callback of Feishu.
+/// Takes what a platform brings: what it calls a webhook, or a callback.
 #[utoipa::path(post, path = "/hooks/{channel}", tag = "hooks",
-    params(("channel" = String, Path, description = "`telegram` or `feishu`")),
+    params(("channel" = String, Path, description = "Its name, such as `telegram`")),
     request_body(content = Value, description = "As the platform sends it"),
     responses((status = 200, description = "It is durable, or was known; or the challenge that the platform wants", body = Value)))]
 pub(super) async fn call(
@@ -43,8 +43,7 @@ pub(super) async fn call(
 fn refused(channel: &str, error: CallError) -> Refusal {
     match error {
         CallError::Unexpected => {
-            let hint =
-                "`webhook = true` under [channels.telegram], or [channels.feishu.callback], lets a platform call";
+            let hint = "a platform calls only if its table under [channels] says so: docs/settings.md";
             Refusal::new("not_found", format!("{channel} does not call here"), hint)
         }
         CallError::Disbelieved(_) => {

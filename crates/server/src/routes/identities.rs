@@ -3,7 +3,7 @@
 use axum::extract::State;
 use http::StatusCode;
 use throughline_api::identity::{Identity, IdentityList, OfferPairing, Pairing};
-use throughline_model::conversation::Channel;
+use throughline_model::channel::MACHINE;
 
 use crate::app::Shared;
 use crate::auth::Caller;
@@ -19,9 +19,7 @@ pub(super) async fn pair(
     caller: Caller,
     Json(body): Json<OfferPairing>,
 ) -> Result<(StatusCode, axum::Json<Pairing>), Refusal> {
-    // The same platform under its other name.
-    let channel = if body.channel == "lark" { Channel::Feishu.word() } else { &body.channel };
-    let offered = app.engine.offer_pairing(caller.person, channel).await?;
+    let offered = app.engine.offer_pairing(caller.person, &body.channel).await?;
     let pairing = Pairing {
         channel: offered.channel.word().to_owned(),
         say: format!("/start {}", offered.code),
@@ -55,7 +53,8 @@ pub(super) async fn revoke(
     Ok(axum::Json(shown(&revoked)))
 }
 
-fn shown(identity: &throughline_model::person::Identity) -> Identity {
-    let channel = identity.channel().map_or("os", Channel::word);
-    Identity { id: identity.handle(), channel: channel.to_owned() }
+fn shown(identity: &throughline_model::identity::Identity) -> Identity {
+    let platform = identity.platform();
+    let channel = platform.map_or_else(|| MACHINE.to_owned(), |platform| platform.to_string());
+    Identity { id: identity.handle(), channel }
 }

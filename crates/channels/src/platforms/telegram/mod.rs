@@ -6,6 +6,7 @@
 mod api;
 mod markdown;
 mod pace;
+mod settings;
 mod update;
 
 use std::sync::{Arc, OnceLock};
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use throughline_model::conversation::Channel as Kind;
+use throughline_model::channel::Platform;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -25,11 +26,14 @@ use crate::call::{Call, CallError, Ear};
 use crate::channel::{
     Abilities, Button, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload,
 };
+use crate::setup::Manifest;
 use crate::update::{Inbox, NotTaken, Press, RemoteFile};
 use api::{Api, ApiError};
 use pace::Pace;
 use update::{Me, Numbered, Raw};
 
+/// What the rest of the house knows of it.
+pub const MANIFEST: Manifest = Manifest::of::<settings::BotSettings>(Platform::named("telegram"));
 /// Where the real one is.
 pub const ADDRESS: &str = "https://api.telegram.org";
 /// How long the platform holds a question for news.
@@ -221,8 +225,8 @@ impl Telegram {
 
 #[async_trait]
 impl Channel for Telegram {
-    fn kind(&self) -> Kind {
-        Kind::Telegram
+    fn manifest(&self) -> &'static Manifest {
+        &MANIFEST
     }
 
     fn abilities(&self) -> &'static Abilities {

@@ -9,6 +9,7 @@ mod callback;
 mod card;
 mod event;
 mod frame;
+mod settings;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,18 +19,21 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use prost::Message as _;
 use reqwest::Method;
 use serde_json::{Value, json};
-use throughline_model::conversation::Channel as Kind;
+use throughline_model::channel::Platform;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Call, CallError, Ear};
 use crate::channel::{Abilities, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload};
+use crate::setup::Manifest;
 use crate::update::{Inbox, NotTaken, Press, RemoteFile};
 use api::{Api, ApiError};
 use frame::{Frame, Pieces};
 
 pub use callback::{CallbackKeys, Called, Disbelief, Signed};
 
+/// What the rest of the house knows of it.
+pub const MANIFEST: Manifest = Manifest::of::<settings::AppSettings>(Platform::named("feishu")).also(&["lark"]);
 /// In China.
 pub const FEISHU: &str = "https://open.feishu.cn";
 /// Elsewhere.
@@ -172,8 +176,8 @@ impl Feishu {
 
 #[async_trait]
 impl Channel for Feishu {
-    fn kind(&self) -> Kind {
-        Kind::Feishu
+    fn manifest(&self) -> &'static Manifest {
+        &MANIFEST
     }
 
     fn abilities(&self) -> &'static Abilities {

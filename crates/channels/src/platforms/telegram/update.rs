@@ -2,7 +2,6 @@
 //! means nothing.
 
 use serde::Deserialize;
-use throughline_model::person::Identity;
 
 use crate::channel::{MessageRef, Place};
 use crate::update::{Beyond, Press, RemoteFile, Setting, Update, What};
@@ -121,7 +120,7 @@ impl Raw {
             return None;
         }
         let setting = message.setting();
-        let sender = Identity::Telegram { user: sender.id };
+        let sender = sender.id.to_string();
         Some(Update { key, raw: raw.to_owned(), place: message.place(), setting, sender, what })
     }
 }
@@ -247,7 +246,7 @@ mod tests {
         )
         .expect("it means something");
         assert_eq!((update.key.as_str(), update.setting), ("telegram:7:5", Setting::Private));
-        assert_eq!(update.sender, Identity::Telegram { user: 42 });
+        assert_eq!(update.sender, "42");
         let answers = Some(MessageRef("42:3".into()));
         assert_eq!(
             update.what,
@@ -274,7 +273,7 @@ mod tests {
             "message":{"message_id":2,"from":{"id":7,"is_bot":true},"chat":{"id":-3,"type":"group"}}}}"#,
         )
         .expect("it means something");
-        assert_eq!(update.sender, Identity::Telegram { user: 1 });
+        assert_eq!(update.sender, "1");
         let press = Press { token: "x".into(), under: MessageRef("-3:2".into()), id: "cb".into() };
         assert_eq!(update.what, What::Pressed(press));
     }

@@ -1,0 +1,190 @@
+//! A platform that nothing here has heard of: what its folder would tell is enough for all the rest to work there.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+use support::{Daemon, Working, asked, within};
+use throughline_api::client::DeliveryListQuery;
+use throughline_api::identity::OfferPairing;
+use throughline_channels::{
+    Abilities, Account, Channel, Channels, Formatting, Inbox, Manifest, MessageRef, Outbound, Place, Press, Receipt,
+    RemoteFile, SendError, Setting, Settings, Unit, Update, What,
+};
+use throughline_model::channel::Platform;
+use throughline_model::command::Command;
+use throughline_model::stream::StreamId;
+use throughline_model::task::{Report, TaskCommand, TurnAnswer};
+use throughline_model::turn::{StopReason, Usage};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+const MANIFEST: Manifest = Manifest::of::<LoftSettings>(Platform::named("pigeon")).also(&["dove"]);
+const ABILITIES: Abilities = Abilities {
+    buttons: true,
+    edits: false,
+    threads: false,
+    formatting: Formatting::Plain,
+    max_length: 1_000,
+    unit: Unit::Bytes,
+    toasts: false,
+    remembers: None,
+    max_file_bytes: 0,
+    max_upload_bytes: 0,
+};
+const ADA: &str = "grey-7";
+const SECRET: &str = "corn-for-the-keeper";
+
+/// `[channels.pigeon]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoftSettings {
+    secret: String,
+}
+
+impl Settings for LoftSettings {
+    fn connect(&self, _: Option<&str>) -> Result<Account, String> {
+        let (arriving, arrives) = mpsc::unbounded_channel();
+        let loft = Loft { arrives: Mutex::new(Some(arrives)), sent: watch::Sender::default() };
+        *LOFT.lock().unwrap() = Some(Sky { arriving, sent: loft.sent.subscribe() });
+        Ok(Account { secrets: vec![self.secret.clone()], ..Account::new(loft) })
+    }
+}
+
+/// What the settings led to, for the test to see and to do.
+static LOFT: Mutex<Option<Sky>> = Mutex::new(None);
+
+/// Our account there.
+struct Loft {
+    arrives: Mutex<Option<mpsc::UnboundedReceiver<Update>>>,
+    sent: watch::Sender<Vec<Outbound>>,
+}
+
+#[async_trait]
+impl Channel for Loft {
+    fn manifest(&self) -> &'static Manifest {
+        &MANIFEST
+    }
+
+    fn abilities(&self) -> &'static Abilities {
+        &ABILITIES
+    }
+
+    async fn send(&self, message: &Outbound) -> Result<Receipt, SendError> {
+        self.sent.send_modify(|sent| sent.push(message.clone()));
+        Ok(Receipt { message: MessageRef(format!("m{}", self.sent.borrow().len())) })
+    }
+
+    async fn acknowledge(&self, _: &Press, _: &str) -> Result<(), SendError> {
+        Ok(())
+    }
+
+    async fn typing(&self, _: &Place) {}
+
+    async fn fetch(&self, _: &RemoteFile, _: u64) -> Result<Vec<u8>, SendError> {
+        Err(SendError::Dead("pigeons carry no files".into()))
+    }
+
+    async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken) {
+        let mut arrives = self.arrives.lock().unwrap().take().unwrap();
+        while let Some(Some(update)) = stop.run_until_cancelled(arrives.recv()).await {
+            inbox.take(update).await.unwrap();
+        }
+    }
+}
+
+/// The other end of it.
+struct Sky {
+    arriving: mpsc::UnboundedSender<Update>,
+    sent: watch::Receiver<Vec<Outbound>>,
+}
+
+impl Sky {
+    fn brings(&self, key: &str, sender: &str, what: What) {
+        let place = Place(format!("roof-of-{sender}"));
+        let update =
+            Update { key: key.into(), raw: "{}".into(), place, setting: Setting::Private, sender: sender.into(), what };
+        self.arriving.send(update).unwrap();
+    }
+
+    fn says(&self, sender: &str, text: &str) {
+        let key = format!("said:{sender}:{text}");
+        let message = MessageRef(key.clone());
+        self.brings(&key, sender, What::Said { message, text: text.into(), answers: None, files: vec![] });
+    }
+
+    /// The first message with these words, and its name there.
+    async fn hears(&mut self, words: &str) -> (Outbound, MessageRef) {
+        let found = |sent: &Vec<Outbound>| sent.iter().position(|sent| sent.text.letters().contains(words));
+        let sent = within(words, self.sent.wait_for(|sent| found(sent).is_some())).await.unwrap();
+        let at = found(&sent).unwrap();
+        (sent[at].clone(), MessageRef(format!("m{}", at + 1)))
+    }
+}
+
+async fn reports(daemon: &Daemon, working: &Working, report: Report) {
+    let command = TaskCommand::Report { session: working.session, epoch: 1, report };
+    daemon.engine.send(StreamId::Task(working.task), Command::Task(command)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn work_goes_on_from_a_platform_that_nothing_else_knows() {
+    assert!((MANIFEST.read)(json!({"secert": SECRET})).is_err_and(|error| error.to_string().contains("secert")));
+    let account = (MANIFEST.read)(json!({"secret": SECRET})).unwrap().connect(None).unwrap();
+    let mut sky = LOFT.lock().unwrap().take().unwrap();
+    let daemon = Daemon::start_with_channels(Channels::new(vec![account]), |_| {}).await;
+    assert_eq!(daemon.client.identities().await.unwrap().channels, ["pigeon"]);
+
+    // Whoever is not known is told one line.
+    sky.says("white-1", "give me the keys");
+    sky.hears("I only talk to people that I know").await;
+
+    // Paired by the platform's other name.
+    let pairing = daemon.client.pair(&OfferPairing { channel: "dove".into() }).await.unwrap();
+    assert_eq!(pairing.channel, "pigeon");
+    sky.says(ADA, &pairing.say);
+    sky.hears("Paired").await;
+    let known = daemon.client.identities().await.unwrap().identities;
+    assert_eq!(known.last().unwrap().id, "pigeon:grey-7");
+
+    // An approval, decided by its button, with what must not be read left out.
+    let working = daemon.working(1).await;
+    daemon.message(&working, &format!("It is {SECRET}, by the way.")).await;
+    reports(&daemon, &working, asked(&working, "test")).await;
+    let (asking, under) = sky.hears("cargo test").await;
+    let token = asking.buttons[0][0].token.clone();
+    sky.brings("pressed", ADA, What::Pressed(Press { token, under, id: "pressed".into() }));
+    let decided = async {
+        loop {
+            let decided = daemon.client.approvals_in("approved", None).await.unwrap().approvals;
+            if let Some(approval) = decided.into_iter().next() {
+                return approval;
+            }
+        }
+    };
+    let approval = within("it is decided", decided).await;
+    let given = serde_json::to_string(&approval).unwrap();
+    assert!(given.contains(r#""surface":"pigeon""#), "{given}");
+
+    let answer = TurnAnswer::Stopped { reason: StopReason::EndTurn };
+    reports(&daemon, &working, Report::TurnAnswered { turn: working.turn, answer, usage: Usage::default() }).await;
+    let (result, _) = sky.hears("✓ shop-1001").await;
+    let read = result.text.letters();
+    assert!(read.contains("by the way") && !read.contains(SECRET), "{read}");
+    let sent = daemon.client.deliveries(&DeliveryListQuery::default()).await.unwrap().deliveries;
+    assert!(sent.iter().any(|sent| (sent.kind.as_str(), sent.to.as_deref()) == ("completed", Some("pigeon:grey-7"))));
+
+    // Revoked at once.
+    daemon.client.revoke_identity("pigeon:grey-7").await.unwrap();
+    sky.says(ADA, "/tasks");
+    let polite = |sent: &Vec<Outbound>| {
+        sent.last()
+            .is_some_and(|last| last.place.0 == format!("roof-of-{ADA}") && last.text.letters().contains("I only talk"))
+    };
+    within("nobody any more", sky.sent.wait_for(polite)).await.unwrap();
+}
