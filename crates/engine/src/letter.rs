@@ -126,7 +126,7 @@ impl Writer<'_> {
                 let text = self.settled(locale, approval).await?;
                 Ok(Some(Letter { replaces: Some(MessageRef(message.clone())), ..plain(text) }))
             }
-            (PushReason::NeedsApproval, Some(approval), ..) => {
+            (PushReason::NeedsApproval | PushReason::Unsure, Some(approval), ..) => {
                 let Some(task) = delivery.task else { return Ok(None) };
                 let state = self.core.task(task).await?;
                 let pending = state.task().and_then(|task| Some((task, task.approvals.pending(approval)?)));
@@ -135,6 +135,14 @@ impl Writer<'_> {
             (_, _, Some(input), _) => {
                 let Some(reply) = reply(self.core, input).await? else { return Ok(None) };
                 Ok(Some(self.replied(delivery.id, &reply)))
+            }
+            (PushReason::Unsure, ..) => {
+                let Some(task) = task_row(self.core, delivery.task).await? else { return Ok(None) };
+                let text = self.ours(&locale.may_have_missed(named(&task.key, &task.title), &task.key));
+                let token = Token { delivery: delivery.id, choice: Chosen::More }.write();
+                let more = Button { label: locale.button_more(), token };
+                let buttons = if self.abilities.buttons { vec![vec![more]] } else { vec![] };
+                Ok(Some(Letter { buttons, ..plain(text) }))
             }
             (push, _, None, Some((turn, task))) => {
                 let Some((text, whole)) = self.ended(locale, push, task, turn).await? else { return Ok(None) };

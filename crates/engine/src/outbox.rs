@@ -26,6 +26,8 @@ use crate::quiet;
 
 /// How soon something is tried again that may have arrived.
 const RETRY: Duration = Duration::from_secs(1);
+/// How long is waited at most, if the platform does not want more.
+const MAX_BACK_OFF: Duration = Duration::from_secs(30);
 
 /// See the file's header.
 pub(crate) struct Outbox {
@@ -101,6 +103,7 @@ impl Outbox {
                     self.tell(conversation, ConversationCommand::HoldDelivery { delivery, until }).await?;
                 }
                 Tried::Later(after, cause) => {
+                    let after = after.max(back_off(first.handed.tries));
                     let postpone = ConversationCommand::PostponeDelivery { delivery, cause: Some(cause) };
                     self.tell(conversation, postpone).await?;
                     // The door stays closed: whoever comes later must not overtake, nor ask the platform too soon.
@@ -219,6 +222,11 @@ impl Outbox {
         doors.retain(|_, door| Arc::strong_count(door) > 1);
         Arc::clone(doors.entry(conversation).or_default())
     }
+}
+
+/// How long to wait at least before another try, after so many that came to nothing.
+fn back_off(before: u32) -> Duration {
+    RETRY.saturating_mul(2_u32.saturating_pow(before)).min(MAX_BACK_OFF)
 }
 
 /// What comes of sending something once more that may have arrived.

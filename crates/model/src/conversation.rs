@@ -372,10 +372,7 @@ pub(crate) fn decide(
             })
         }
         ConversationCommand::SettleDelivery { delivery, outcome, message, cause } => {
-            Ok(match state.outbound.iter().any(|known| known.id == delivery) {
-                true => vec![ConversationEvent::DeliverySettled { delivery, outcome, message, cause }],
-                false => vec![],
-            })
+            Ok(outbound::settle(state, delivery, outcome, message, cause, at))
         }
     }
 }
@@ -424,7 +421,11 @@ pub(crate) fn evolve(state: &mut Option<Conversation>, event: &ConversationEvent
         }
         (Some(state), ConversationEvent::DeliveryQueued { delivery }) => outbound::queued(state, delivery, at),
         (Some(state), ConversationEvent::ReasonsChosen { reasons }) => state.told.reasons = reasons.clone(),
-        (Some(state), ConversationEvent::QuietKept { quiet }) => state.told.quiet.clone_from(quiet),
+        (Some(state), ConversationEvent::QuietKept { quiet }) => {
+            state.told.quiet.clone_from(quiet);
+            // Whoever chooses quiet hours wants them kept, also if they wrote a moment ago.
+            state.told.spoken_at = None;
+        }
         (Some(state), ConversationEvent::DeliveryHeld { delivery, .. }) => outbound::held(state, *delivery),
         (Some(state), ConversationEvent::DeliveryAttempted { delivery }) => {
             outbound::attempted(state, *delivery);

@@ -8,10 +8,13 @@ use std::time::Duration;
 use crate::content::NamedBlob;
 use crate::conversation::Received;
 use crate::ids::{ApprovalId, DeliveryId, Id as _, InputId, TaskId, TurnId};
+use crate::notice::Reason;
 use crate::time::Timestamp;
 
 /// After this long nobody wants to hear of it.
 pub(crate) const TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// What kept an answer from coming is over by then, as a rule.
+const UNSURE_AFTER: Duration = Duration::from_secs(10);
 
 /// A message on its way out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +151,21 @@ impl Delivery {
         self.due_at.is_none_or(|due| due <= at)
     }
 
+    /// What follows if nobody can know whether this arrived; nothing, if nobody would miss it. It tells nothing twice: a
+    /// request is asked again, of the rest is said that there is something. Of itself nothing follows.
+    pub(crate) fn unsure(&self, at: Timestamp) -> Option<Self> {
+        Reason::of(self.push)?;
+        let due_at = at.after(UNSURE_AFTER);
+        Some(Delivery {
+            id: DeliveryId::derive(self.id.uuid(), "unsure"),
+            push: PushReason::Unsure,
+            due_at: Some(due_at),
+            expires_at: due_at.after(TTL),
+            handed: Handed::default(),
+            ..self.clone()
+        })
+    }
+
     /// What is said to a message: what was made of it, and the choices that there are.
     #[must_use]
     pub(crate) fn answer(received: &Received, at: Timestamp) -> Self {
@@ -220,6 +238,8 @@ pub enum PushReason {
     Progress,
     /// The work is over: the message that told of it says so. It never rings.
     Worked,
+    /// Nobody can know whether one of the four arrived: what was asked is asked again, of the rest is said that it is there.
+    Unsure,
     /// What happened since then, in one message: quiet hours are over, or the person asked.
     Digest {
         /// Since when.
@@ -236,6 +256,7 @@ impl PushReason {
             | PushReason::AsksQuestion
             | PushReason::Completed
             | PushReason::Failed
+            | PushReason::Unsure
             | PushReason::Digest { .. }
             | PushReason::Reply => true,
             PushReason::Decided | PushReason::Progress | PushReason::Worked => false,
@@ -254,6 +275,7 @@ impl PushReason {
             PushReason::Decided => "decided",
             PushReason::Progress => "progress",
             PushReason::Worked => "worked",
+            PushReason::Unsure => "unsure",
             PushReason::Digest { .. } => "digest",
         }
     }

@@ -53,6 +53,7 @@ impl Reason {
             | PushReason::Decided
             | PushReason::Progress
             | PushReason::Worked
+            | PushReason::Unsure
             | PushReason::Digest { .. } => None,
         }
     }

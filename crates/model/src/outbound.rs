@@ -5,6 +5,7 @@
 //! - it is changed at most once in [`PACE`]. What waits to leave is written when it leaves, so it tells the newest of
 //!   everything that came meanwhile, and nothing that is newer has to be queued behind it;
 //! - nothing waits for it: what asks, what was decided and what came of a turn leave before it;
+//! - of what may not have arrived is said, once, that it is there: nothing is told twice, and nobody waits in vain;
 //! - what comes in quiet hours is held, and not lost: when they end, one digest tells what happened, and what still asks
 //!   follows by itself, because only there it can be answered.
 
@@ -220,6 +221,22 @@ pub(crate) fn postponed(state: &mut Conversation, delivery: DeliveryId, cause: O
     }
 }
 
+/// Says what became of a delivery, and what follows from not knowing it.
+pub(crate) fn settle(
+    state: &Conversation,
+    delivery: DeliveryId,
+    outcome: DeliveryOutcome,
+    message: Option<String>,
+    cause: Option<Cause>,
+    at: Timestamp,
+) -> Vec<ConversationEvent> {
+    let Some(known) = state.outbound.iter().find(|known| known.id == delivery) else { return vec![] };
+    let lost = matches!(cause, Some(Cause::NoAnswer { .. } | Cause::Interrupted));
+    let unsure = if lost && outcome == DeliveryOutcome::Unknown { known.unsure(at) } else { None };
+    let settled = ConversationEvent::DeliverySettled { delivery, outcome, message, cause };
+    [settled].into_iter().chain(unsure.map(|delivery| ConversationEvent::DeliveryQueued { delivery })).collect()
+}
+
 pub(crate) fn settled(
     state: &mut Conversation,
     delivery: DeliveryId,
@@ -233,7 +250,7 @@ pub(crate) fn settled(
     let Some(place) = state.outbound.iter().position(|known| known.id == delivery) else { return };
     let settled = state.outbound.remove(place);
     match (settled.push, settled.approval, settled.turn) {
-        (PushReason::NeedsApproval, Some(approval), _) => {
+        (PushReason::NeedsApproval | PushReason::Unsure, Some(approval), _) => {
             state.asking.extend(message.map(|message| (approval, message.to_owned())));
         }
         (PushReason::Decided, Some(approval), _) => drop(state.asking.remove(&approval)),

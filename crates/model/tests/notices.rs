@@ -15,9 +15,11 @@ use throughline_model::effect::Effect;
 use throughline_model::event::Event;
 use throughline_model::identity::Identity;
 use throughline_model::ids::{ApprovalId, ConversationId, DeliveryId, PersonId, TaskId};
+use throughline_model::input::Urgency;
 use throughline_model::notice::{Quiet, Reason, Reasons, TimeOfDay};
 use throughline_model::person::PersonCommand;
 use throughline_model::present::{self, Locale};
+use throughline_model::route::Intent;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
 use throughline_model::time::Timestamp;
@@ -353,4 +355,48 @@ proptest! {
             prop_assert_eq!(state.told.held.is_empty(), state.told.held_since.is_none());
         }
     }
+}
+
+#[test]
+fn of_what_may_not_have_arrived_is_said_once_that_it_is_there() {
+    let (mut world, chats) = with_chats(1);
+    let (task, approval) = world.asking();
+    let settle = |world: &mut World, outcome, cause| {
+        let delivery = chat(world, chats[0]).outbound[0].id;
+        order(world, chats[0], ConversationCommand::SettleDelivery { delivery, outcome, message: None, cause });
+    };
+    settle(&mut world, DeliveryOutcome::Unknown, Some(Cause::Interrupted));
+    let again = chat(&world, chats[0]).outbound[0].clone();
+    assert_eq!((again.push, again.approval, again.task), (PushReason::Unsure, Some(approval), Some(task)));
+    assert!(again.due_at.is_some() && !again.handed.attempted, "{again:?}");
+    settle(&mut world, DeliveryOutcome::Unknown, Some(Cause::no_answer("")));
+    assert_eq!(pushes(&world, chats[0]), [], "of itself nothing follows");
+}
+
+#[test]
+fn what_is_decided_meanwhile_is_not_asked_again_and_what_is_refused_neither() {
+    let (mut world, chats) = with_chats(1);
+    let (task, approval) = world.asking();
+    let sent = chat(&world, chats[0]).outbound[0].id;
+    let settle =
+        |delivery, outcome, cause| ConversationCommand::SettleDelivery { delivery, outcome, message: None, cause };
+    order(&mut world, chats[0], settle(sent, DeliveryOutcome::Unknown, Some(Cause::Interrupted)));
+    assert_eq!(pushes(&world, chats[0]), [PushReason::Unsure]);
+    world.decide_on(task, approval, Verdict::Deny).expect("pending");
+    assert!(!pushes(&world, chats[0]).contains(&PushReason::Unsure), "{:?}", pushes(&world, chats[0]));
+    let (mut world, chats) = with_chats(1);
+    world.asking();
+    let sent = chat(&world, chats[0]).outbound[0].id;
+    order(&mut world, chats[0], settle(sent, DeliveryOutcome::Dead, Some(Cause::refused("no"))));
+    assert_eq!(pushes(&world, chats[0]), []);
+}
+
+#[test]
+fn who_chooses_quiet_hours_a_moment_after_writing_has_them() {
+    let (mut world, chats) = with_chats(1);
+    let asks = Intent::Status { task: None };
+    world.receive_in(chats[0], asks, None, "how is it going?", Urgency::InTurn).expect("taken");
+    assert!(chat(&world, chats[0]).told.spoken_at.is_some(), "awake");
+    order(&mut world, chats[0], ConversationCommand::KeepQuiet { quiet: Some(night()) });
+    assert_eq!(chat(&world, chats[0]).told.spoken_at, None, "and wants to be left alone");
 }

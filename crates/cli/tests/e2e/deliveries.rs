@@ -9,12 +9,12 @@ use crate::support::World;
 
 const ADA: i64 = 42;
 
-/// Waits until the newest message about a task is in this state, and gives it.
+/// Waits until a message about a task is in this state, and gives it.
 fn wait_for(world: &World, key: &str, state: &str) -> Value {
     for _ in 0..1_000 {
-        let newest = world.json(&["deliveries", key])["deliveries"][0].clone();
-        if newest["state"] == state {
-            return newest;
+        let told = world.json(&["deliveries", key])["deliveries"].clone();
+        if let Some(found) = told.as_array().expect("a list").iter().find(|one| one["state"] == state) {
+            return found.clone();
         }
     }
     panic!("nothing is {state}: {:#}", world.json(&["deliveries", key]));
@@ -62,6 +62,14 @@ fn what_did_not_arrive_is_seen_with_its_reason_where_the_task_is() {
     world.fails(&["deliveries", "--state", "gone"], 1, "invalid_query");
     world.fails(&["deliveries", "shop-9"], 1, "not_found");
     world.fails(&["deliveries", "--chat", "feishu"], 1, "not_found");
+
+    let perhaps = bot.wait_for_sent(|sent| sent.shown.text.contains("cannot know whether my message"));
+    assert!(perhaps.shown.text.starts_with("shop-2 "), "of what was refused nothing follows: {perhaps:?}");
+    let more = perhaps.buttons.iter().flatten().next().expect("a button").data.clone();
+    bot.presses(ADA, &perhaps, &more);
+    bot.wait_for_sent(|sent| sent.shown.text.starts_with("shop-2 ") && sent.shown.text.ends_with("two"));
+    let results = bot.sent().into_iter().filter(|sent| sent.shown.text.starts_with("✓ shop-2")).count();
+    assert_eq!(results, 1, "the result itself is told once");
 
     world.ok(&["locale", "zh"]);
     assert!(world.ok(&["show", "shop-1"]).stdout.contains("✉ telegram:42 未收到通知：平台拒收"));

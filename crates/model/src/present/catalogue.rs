@@ -406,6 +406,10 @@ catalogue! {
             zh: "\n/new 文字：新任务\n/tasks：所有任务\n/status [KEY]：进展；/more [KEY]：详情\n/stop [KEY]：停止运行\n/diff [KEY]：改动；/file 路径：取文件\n/digest：最近摘要\n/notify、/quiet：通知与免打扰\n/agents：可用的智能体\n//command：以 /command 原样发给智能体"
         }
         agents_here(list) { en: "Agents here: {list}", zh: "这里的智能体：{list}" }
+        may_have_missed(task, key) {
+            en: "{task}: there is news, and I cannot know whether my message about it reached you. /more {key} tells how it stands.",
+            zh: "{task}：有新消息，但我无法确定之前的通知是否送达。/more {key} 查看现状。"
+        }
         no_such_command(name) {
             en: "There is no /{name} here. /help tells what there is; //{name} goes to the agent as /{name}.",
             zh: "这里没有 /{name}。/help 查看有哪些命令；//{name} 会作为 /{name} 交给智能体。"
