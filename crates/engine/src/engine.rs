@@ -1,6 +1,6 @@
 //! The engine's surface: what the server, and nobody else, calls.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -119,6 +119,7 @@ impl Engine {
         let engine = Self { inner: Arc::new(inner) };
         engine.inner.tasks.spawn(crate::retention::daily(Arc::downgrade(&engine.inner), engine.inner.stop.clone()));
         engine.listen();
+        engine.ask_shells();
         Ok(engine)
     }
 
@@ -129,6 +130,18 @@ impl Engine {
             let (channel, stop) = (Arc::clone(&account.channel), self.inner.stop.clone());
             self.inner.tasks.spawn(async move { channel.listen(gateway, stop).await });
         }
+    }
+
+    /// Asks the shell in each project's folder for its environment, one after the other, before a message has to wait
+    /// for it.
+    pub(crate) fn ask_shells(&self) {
+        let (engine, stop) = (self.clone(), self.inner.stop.clone());
+        let asking = async move {
+            for project in engine.projects().await.unwrap_or_default() {
+                engine.inner.drivers.shared().environments.of(Path::new(&project.root)).await;
+            }
+        };
+        self.inner.tasks.spawn(async move { stop.run_until_cancelled(asking).await });
     }
 
     /// The store, for reading.

@@ -50,6 +50,7 @@ impl Engine {
             member: person,
         };
         self.send(StreamId::Project(project), Command::Project(command)).await?;
+        self.ask_shells();
         Ok(ProjectRow { id: project, name, root, agent })
     }
 

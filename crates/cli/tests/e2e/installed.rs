@@ -18,14 +18,23 @@ fn with_login_shell(settings: &str) -> World {
     let world = World::bare();
     std::fs::create_dir_all(&world.home).expect("a home");
     std::fs::write(world.home.join("config.toml"), settings).expect("settings");
-    let profile = "export PATH=\"$HOME/versions/bin:$PATH\"\n";
-    std::fs::write(world.folder(".profile-of").with_file_name(".profile"), profile).expect("a profile");
+    profile(&world, "export PATH=\"$HOME/versions/bin:$PATH\"\n");
+    up(&world);
+    world.ok(&["project", "add", "."]);
+    world
+}
+
+/// What the person's shell does first.
+fn profile(world: &World, text: &str) {
+    std::fs::write(world.folder(".profile-of").with_file_name(".profile"), text).expect("a profile");
+}
+
+/// Starts a daemon that knows the person's shell.
+fn up(world: &World) {
     let mut up = world.command(&["up"]);
     up.env("SHELL", "/bin/sh");
     let started = Ran::of(&["up"], up, b"");
     assert_eq!(started.code, Some(0), "{started}");
-    world.ok(&["project", "add", "."]);
-    world
 }
 
 #[test]
@@ -83,4 +92,18 @@ fn who_is_not_installed_is_refused_and_the_work_goes_on_where_it_was() {
     world.ok(&["switch", "shop-1", "--agent", "absent"]);
     let said = world.ok(&["say", "--task", "shop-1", "say hello"]);
     assert!(said.stdout.contains("hello"), "{said}");
+}
+
+#[test]
+fn a_projects_shell_is_asked_before_a_message_has_to_wait_for_it() {
+    let world = World::bare();
+    profile(&world, "touch \"asked-in-$(basename \"$PWD\")\"\n");
+    let mark = world.project.join("asked-in-shop");
+    up(&world);
+    world.ok(&["project", "add", "."]);
+    world.wait_for_file(&mark);
+    world.ok(&["down", "--all"]);
+    std::fs::remove_file(&mark).expect("it was there");
+    up(&world);
+    world.wait_for_file(&mark);
 }
