@@ -120,7 +120,9 @@ fn ask(
         let mut reply = clarify(locale, decision.id, &candidates);
         // Where there is nothing to choose from, why is what matters: no such task, no such agent.
         if let (true, Some(why)) = (candidates.is_empty(), decision.evidence.first()) {
-            reply.text = format!("{why}. {}", reply.text);
+            let mut letters = why.chars();
+            let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+            reply.text = format!("{first}{}. {}", letters.as_str(), reply.text);
         }
         return reply;
     }

@@ -380,6 +380,7 @@ fn turn_running() -> Error {
 fn failure(error: TurnError) -> Error {
     let kind = match error {
         TurnError::Asked => "demo_fail",
+        TurnError::Limited(_) => "limit",
         TurnError::Cancelled => "cancelled",
         TurnError::Storage(_) => "storage",
         TurnError::Wire(_) => "wire",

@@ -12,7 +12,7 @@ use super::offer::Mode;
 pub const MAX_CHUNKS: u64 = 100_000;
 /// The most bytes that one `flood` line may ask for: enough to pass any sane frame limit.
 pub const MAX_FLOOD_BYTES: u64 = 256 * 1024 * 1024;
-/// The longest wait that `sleep` (in milliseconds) and `spawn` (in seconds) accept: a day.
+/// The longest wait that `sleep` (in milliseconds), `spawn` (in seconds) and `limit` (in minutes) accept: a day.
 const MAX_WAIT_SECS: u64 = 24 * 60 * 60;
 
 /// What one line asks for.
@@ -52,6 +52,8 @@ pub enum Line {
     Help,
     /// Answer the prompt with an error.
     Fail,
+    /// Answer it as an agent does whose usage limit is reached, for so many minutes.
+    Limit(u64),
     /// Kill the agent's own process.
     Crash,
     /// Never answer, until cancelled.
@@ -100,6 +102,7 @@ pub const WORDS: &[Word] = &[
     word("given", "", "says which MCP servers and folders this session was opened with"),
     word("help", "", "says this"),
     word("fail", "", "fails the turn"),
+    word("limit", "MINUTES", "fails the turn as if a usage limit were reached for MINUTES minutes"),
     word("crash", "", "kills the agent's process"),
     word("hang", "", "never answers, until cancelled"),
     word("flood", "BYTES", "sends BYTES bytes of tool output at once"),
@@ -173,6 +176,7 @@ fn with_argument(word: &Word, rest: &str) -> Option<Line> {
             let cents = if cents.is_empty() { Some(0) } else { number(cents, 0, u64::from(u32::MAX)) };
             Line::Spend { tokens: number(tokens, 0, u64::from(u32::MAX))?, cents: cents? }
         }
+        "limit" => Line::Limit(number(rest, 1, MAX_WAIT_SECS / 60)?),
         "flood" => Line::Flood(number(rest, 1, MAX_FLOOD_BYTES)?),
         "spawn" => Line::Spawn(number(rest, 1, MAX_WAIT_SECS)?),
         _ => return None,
@@ -231,6 +235,7 @@ mod tests {
             ("given", Line::Given),
             ("help", Line::Help),
             ("fail", Line::Fail),
+            ("limit 90", Line::Limit(90)),
             ("crash", Line::Crash),
             ("hang", Line::Hang),
         ];

@@ -51,6 +51,9 @@ pub enum TurnError {
     /// A `fail` line.
     #[error("the line `fail` asked for this turn to fail")]
     Asked,
+    /// A `limit` line.
+    #[error("the usage limit is reached, try again in {0} minutes")]
+    Limited(u64),
     /// What happened could not be recorded.
     #[error(transparent)]
     Storage(#[from] SessionFileError),
@@ -128,6 +131,7 @@ impl Turn {
             Line::Given => self.given().await,
             Line::Help => self.say(&understood()).await,
             Line::Fail => Err(TurnError::Asked),
+            Line::Limit(minutes) => Err(TurnError::Limited(minutes)),
             Line::Crash => shell::kill_self(),
             Line::Hang => std::future::pending().await,
             Line::Flood(bytes) => self.flood(bytes).await,
@@ -306,9 +310,8 @@ impl Turn {
     async fn explain(&mut self, lines: &[String]) -> Result<(), TurnError> {
         let quoted = clip(&lines.join(" ⏎ "), 200);
         let text = format!(
-            "I did nothing about “{quoted}”. It would take an agent with a model behind it, and I have \
-             none. {}",
-            understood()
+            "I did nothing about “{quoted}”: that takes an agent with a model behind it, and I have none. Try \
+             `say hello`, `write notes.txt hello` or `run ls`; `help` says what else I understand."
         );
         self.say(&text).await
     }

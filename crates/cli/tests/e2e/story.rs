@@ -23,13 +23,39 @@ fn follows(text: &str) -> bool {
     text.contains('⏳') || text.contains("completed in") || text.contains("用时")
 }
 
+/// The same words however long it takes, and whenever.
+fn steady(text: String) -> String {
+    let text = (1..10).fold(text, |text, minutes| {
+        let (en, zh) = (format!("{minutes} min"), format!("{minutes} 分钟"));
+        let text = text.replace(&format!("{en} ago"), "just now").replace(&format!("{zh}前"), "刚刚");
+        text.replace(&format!(" · {en}"), "").replace(&format!(" · {zh}"), "")
+    });
+    let lines = text.split('\n').map(|line| match (line.split_once(" in "), line.split_once("用时 ")) {
+        (Some((head, _)), _) if head.ends_with("completed") => format!("{head} in 5 s"),
+        (_, Some((head, _))) => format!("{head}用时 5 秒"),
+        _ => moment_apart(line),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A moment such as `2026-11-16 14:00 UTC` is always the same one.
+fn moment_apart(line: &str) -> String {
+    const LETTERS: usize = "2026-11-16 14:00".len();
+    match line.split_once(" UTC") {
+        Some((head, rest)) if head.len() > LETTERS => {
+            format!("{}2026-11-16 14:00 UTC{rest}", &head[..head.len() - LETTERS])
+        }
+        _ => line.to_owned(),
+    }
+}
+
 /// A chat on one platform.
 trait Phone {
     fn settings(&self) -> String;
     fn channel(&self) -> &'static str;
     fn says(&self, text: &str);
-    /// Waits for a message that has these words, after so many others.
-    fn hears(&self, words: &str, after: usize) -> Seen;
+    /// Waits for a message that fits, after so many others.
+    fn hears(&self, after: usize, fits: &dyn Fn(&str) -> bool) -> Seen;
     fn count(&self) -> usize;
     /// Presses a button of the newest message that has one like this.
     fn presses(&self, label: &str);
@@ -48,10 +74,9 @@ impl Phone for BotApi {
         BotApi::says(self, ADA, text);
     }
 
-    fn hears(&self, words: &str, after: usize) -> Seen {
+    fn hears(&self, after: usize, fits: &dyn Fn(&str) -> bool) -> Seen {
         let old: Vec<i64> = self.sent().iter().take(after).map(|sent| sent.id).collect();
-        let told = |sent: &Sent| !follows(&sent.shown.text) && sent.shown.text.contains(words);
-        let sent = self.wait_for_sent(|sent| !old.contains(&sent.id) && told(sent));
+        let sent = self.wait_for_sent(|sent| !old.contains(&sent.id) && fits(&sent.shown.text));
         let buttons = sent.buttons.iter().flatten().map(|key| key.text.clone()).collect();
         Seen { text: sent.shown.text, buttons }
     }
@@ -82,10 +107,9 @@ impl Phone for OpenPlatform {
         OpenPlatform::says(self, ADA_OPEN_ID, text);
     }
 
-    fn hears(&self, words: &str, after: usize) -> Seen {
+    fn hears(&self, after: usize, fits: &dyn Fn(&str) -> bool) -> Seen {
         let old: Vec<String> = self.sent().iter().take(after).map(|sent| sent.id.clone()).collect();
-        let told = |sent: &Message| !follows(&sent.words()) && sent.words().contains(words);
-        let sent = self.wait_for_sent(|sent| !old.contains(&sent.id) && told(sent));
+        let sent = self.wait_for_sent(|sent| !old.contains(&sent.id) && fits(&sent.words()));
         Seen { text: sent.words(), buttons: sent.buttons().into_iter().map(|(label, _)| label).collect() }
     }
 
@@ -126,14 +150,39 @@ impl Story<'_> {
 
     fn sees(&mut self, before: usize, answers: &[&str]) {
         for words in answers {
-            let seen = self.phone.hears(words, before);
+            let seen = self.phone.hears(before, &|text| !follows(text) && text.contains(words));
             self.tells(&seen);
         }
     }
 
+    /// Says something elsewhere, in a terminal.
+    fn says_at_the_desk(&mut self, text: &str, answers: &[&str]) {
+        let before = self.phone.count();
+        self.world.ok(&["say", "--new", text]);
+        self.told.push_str(&format!("\n(at the desk: {text})\n"));
+        self.sees(before, answers);
+    }
+
+    /// The program `check` of the project waits for this file.
+    fn waits_for(&self, file: &str) {
+        let script = format!("until [ -e {file} ]; do sleep 0.1; done; echo all is well\n");
+        std::fs::write(self.world.project.join("check"), script).expect("a program");
+    }
+
+    fn goes_on(&self, file: &str) {
+        std::fs::write(self.world.project.join(file), "").expect("a file");
+    }
+
+    /// The message that follows work says this by now.
+    fn follows(&mut self, words: &str) {
+        let seen = self.phone.hears(0, &|text| follows(text) && text.contains(words));
+        self.told.push_str("(silently)\n");
+        self.tells(&seen);
+    }
+
     /// A message that was there before says this by now.
     fn changed(&mut self, words: &str) {
-        let seen = self.phone.hears(words, 0);
+        let seen = self.phone.hears(0, &|text| !follows(text) && text.contains(words));
         self.told.push_str("(changed)\n");
         self.tells(&seen);
     }
@@ -141,10 +190,7 @@ impl Story<'_> {
     fn tells(&mut self, seen: &Seen) {
         let project = self.world.project.display().to_string();
         let nobody = format!("user {}", rustix::process::getuid().as_raw());
-        // A slow machine takes longer; the words are the same.
-        let text = (1..10).fold(seen.text.replace(&project, "/code/shop").replace(&nobody, "Ada"), |text, minutes| {
-            text.replace(&format!("{minutes} min ago"), "just now").replace(&format!("{minutes} 分钟前"), "刚刚")
-        });
+        let text = steady(seen.text.replace(&project, "/code/shop").replace(&nobody, "Ada"));
         self.told.push_str(&format!("{text}\n"));
         if !seen.buttons.is_empty() {
             self.told.push_str(&format!("[{}]\n", seen.buttons.join("] [")));
@@ -231,5 +277,53 @@ fn as_read_on_a_phone_in_chinese() {
     story.says("/file nothing.txt", &["nothing.txt"]);
     story.says("/new", &["/new 文字"]);
     story.says("谢谢！", &["不客气"]);
+    insta::assert_snapshot!(story.told);
+}
+
+/// Two tasks that began at the desk, one that takes long, and an agent that may do no more today.
+#[test]
+fn on_the_way_in_english() {
+    let bot = BotApi::start();
+    let world = World::with_settings(&bot.settings());
+    let mut story = begin(&bot, &world);
+    story.sees(0, &["Paired"]);
+    story.says_at_the_desk("say the cart is ready", &["✓ shop-1"]);
+    story.says_at_the_desk("say the login is ready", &["✓ shop-2"]);
+    story.says("make it green", &["Which"]);
+    story.presses("shop-1", &["→", "I did nothing"]);
+    story.waits_for("go");
+    story.says("/new run sh check", &["→ new task", "waiting for approval"]);
+    story.presses("Approve once", &[]);
+    story.follows("is working");
+    story.goes_on("go");
+    story.sees(0, &["exit code 0"]);
+    story.follows("completed in");
+    story.says("/new limit 90", &["→ new task", "✗ shop-4"]);
+    story.says("/status shop-4", &["shop-4"]);
+    story.says("/tasks", &["shop-1"]);
+    insta::assert_snapshot!(story.told);
+}
+
+#[test]
+fn on_the_way_in_chinese() {
+    let app = OpenPlatform::start();
+    let world = World::with_settings(&app.settings());
+    world.ok(&["locale", "zh"]);
+    let mut story = begin(&app, &world);
+    story.sees(0, &["配对成功"]);
+    story.says_at_the_desk("say 购物车好了", &["✓ shop-1"]);
+    story.says_at_the_desk("say 登录好了", &["✓ shop-2"]);
+    story.says("继续", &["哪"]);
+    story.presses("shop-1", &["→", "I did nothing"]);
+    story.waits_for("go");
+    story.says("/new run sh check", &["→ 新任务", "等待批准"]);
+    story.presses("批准一次", &[]);
+    story.follows("正在工作");
+    story.goes_on("go");
+    story.sees(0, &["exit code 0"]);
+    story.follows("用时");
+    story.says("/new limit 90", &["→ 新任务", "✗ shop-4"]);
+    story.says("/status shop-4", &["shop-4"]);
+    story.says("/tasks", &["shop-1"]);
     insta::assert_snapshot!(story.told);
 }

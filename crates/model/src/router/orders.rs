@@ -172,9 +172,11 @@ fn retry(heard: &Heard<'_>, sure: f32) -> Draft {
         return again(task);
     }
     let failed = heard.tasks_that(|state| state == Activity::Failed);
+    let why = "it does not say which task to run again";
     match failed[..] {
         [one] => again(one).weighed(sure.min(0.8)),
-        [..] => which(heard, &failed, "it does not say which task to run again"),
+        [] => which(heard, &heard.tasks_that(|state| state != Activity::Closed), why),
+        [..] => which(heard, &failed, why),
     }
 }
 
