@@ -74,6 +74,8 @@ export const test = base.extend<{ bot: Bot }>({
 
 /** The person of the home talks to the bot from now on. */
 export async function pair(daemon: Daemon, bot: Bot): Promise<void> {
-  bot.says((JSON.parse(daemon.tl("pair", "telegram", "--json")) as { say: string }).say);
+  // The daemon asks the bot for its name.
+  const pairing = await daemon.tlMeanwhile("pair", "telegram", "--json");
+  bot.says((JSON.parse(pairing) as { say: string }).say);
   await expect.poll(() => bot.sent.join("\n")).toContain("Paired");
 }

@@ -1,10 +1,11 @@
 // A real daemon in a home of its own, with a project, and a browser that is let in.
 import { test as base, expect, type Page } from "@playwright/test";
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFile, execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 
 /** A program of this workspace, as `cargo build` leaves it. */
 export const built = (name: string): string => resolve(process.env.CARGO_TARGET_DIR ?? "../target", "debug", name);
@@ -86,6 +87,11 @@ export class Daemon {
 
   tl(...args: string[]): string {
     return execFileSync(TL, args, { cwd: this.shop, env: this.#env(), encoding: "utf8" });
+  }
+
+  /** The same for what needs this process to go on meanwhile, such as a stub that answers the daemon. */
+  async tlMeanwhile(...args: string[]): Promise<string> {
+    return (await promisify(execFile)(TL, args, { cwd: this.shop, env: this.#env(), encoding: "utf8" })).stdout;
   }
 
   link(): string {

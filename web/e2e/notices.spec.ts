@@ -27,6 +27,7 @@ test("the page chooses what a chat is told, keeps quiet hours, and tells what ha
   await expect(page.getByText("there is no time zone `Europe/Atlantis`")).toBeVisible();
   await section.getByRole("button", { name: "What happened lately?" }).click();
   await expect(section.locator(".digest")).toContainText("good night");
+  await expect(section.locator(".digest").getByRole("link", { name: "shop-1" })).toHaveAttribute("href", "/tasks/shop-1");
   for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     await section.scrollIntoViewIfNeeded();

@@ -214,14 +214,28 @@ function Digest() {
       </div>
       {look.data && (
         <div role="status" className="digest">
-          <p>{prose(look.data.text.replaceAll("*", ""))}</p>
-          {look.data.tasks.map((key) => (
-            <Link key={key} to="/tasks/$key" params={{ key }}>
-              {key}
-            </Link>
+          {look.data.text.split("\n").map((line, nth) => (
+            <Line key={nth} line={line} tasks={look.data.tasks} />
           ))}
         </div>
       )}
     </div>
+  );
+}
+
+/** What is between stars is set off; a task that a line begins with leads to it. */
+function Line({ line, tasks }: { line: string; tasks: string[] }) {
+  const key = tasks.find((key) => line.startsWith(`${key} `));
+  const [, title, rest] = /^ ?\*([^*]+)\*(.*)$/.exec(line.slice(key?.length ?? 0)) ?? [];
+  return (
+    <p>
+      {key && (
+        <Link to="/tasks/$key" params={{ key }}>
+          {key}
+        </Link>
+      )}{" "}
+      {title === undefined ? prose(line.slice(key?.length ?? 0)) : <strong>{prose(title)}</strong>}
+      {rest && prose(rest)}
+    </p>
   );
 }
