@@ -107,6 +107,30 @@ test("a reviewer joins the same task, with a lane of its own", async ({ page, da
   await expect(page.locator(".row")).toHaveCount(1);
 });
 
+test("an agent that failed is dismissed where that is seen, and the task goes on without it", async ({ page, daemon }) => {
+  daemon.addProject();
+  const key = daemon.say("say one");
+  await enter(page, daemon);
+  await page.goto(`${daemon.url}/tasks/${key}`);
+  await expect(page.locator(".entry.result")).toHaveCount(1);
+  await page.getByLabel("Actions").click();
+  await page.getByRole("button", { name: "Add an agent…" }).click();
+  await page.getByRole("dialog").getByLabel("Role").selectOption("reviewer");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("button", { name: /demo reviewer/ }).click();
+  await say(page, "fail");
+  await expect(page.locator(".state-word")).toHaveText("failed");
+  await shot(page, "failed-reviewer");
+  // The last editor stays: nobody else could do its work.
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  await expect(page.locator(".lane-box.ended")).toContainText("reviewer");
+  await expect(page.locator(".state-word")).toHaveText("resting");
+  await page.getByRole("button", { name: "Everyone" }).click();
+  await expect(page.getByText("demo was dismissed")).toBeVisible();
+  await say(page, "recall");
+  await expect(page.locator(".entry.message").last()).toContainText("say one");
+});
+
 test("what waits behind a running turn is shown, taken back and edited; the turn is stopped", async ({ page, daemon }) => {
   daemon.addProject();
   const key = daemon.say("sleep 600000");

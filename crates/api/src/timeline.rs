@@ -285,7 +285,7 @@ pub enum EntryBody {
     TurnStopping {
         /// Which.
         turn: Uuid,
-        /// `cancel` or `interrupt`.
+        /// `cancel`, `dismiss`, `interrupt` or `budget`.
         wish: String,
     },
     /// A turn ended.
@@ -426,7 +426,7 @@ pub enum EntryBody {
     ExecutionEnded {
         /// Which.
         execution: Uuid,
-        /// `superseded`, `cancelled` or `archived`.
+        /// `superseded`, `replaced`, `cancelled` (a person dismissed it) or `archived`.
         end: String,
     },
     /// Another model was asked for.

@@ -60,6 +60,10 @@ impl TimelineView {
                 self.agents.insert(*execution, agent);
                 paragraph(self.output, self.locale, &entry.body)
             }
+            EntryBody::ExecutionEnded { execution, end } if end == "cancelled" => {
+                let name = self.agents.get(execution).map_or("agent", String::as_str);
+                Some(self.output.paint(Style::Faint, &self.locale.was_dismissed(name)))
+            }
             EntryBody::TurnImported { text, .. } => {
                 let before = self.output.paint(Style::Faint, &self.locale.before_import());
                 let you = self.output.paint(Style::Accent, &self.locale.you());

@@ -92,6 +92,9 @@ pub enum Rejection {
         /// How many.
         count: usize,
     },
+    /// Nobody would be left whom the task's messages could go to.
+    #[error("nobody would be left to do its work")]
+    LastExecution,
     /// An agent works on the message, and nobody agreed to stop it.
     #[error("an agent works on that message already")]
     NeedsConsent,
@@ -150,6 +153,7 @@ impl Rejection {
             Rejection::WorkspaceGone => "workspace_gone",
             Rejection::NotAFork => "not_a_fork",
             Rejection::WhichWorktree { .. } => "which_worktree",
+            Rejection::LastExecution => "last_execution",
             Rejection::NeedsConsent => "needs_consent",
             Rejection::NoTurn { .. } => "no_turn",
             Rejection::NoFindings => "no_findings",
@@ -188,6 +192,9 @@ impl Rejection {
             Rejection::WorkspaceGone => "`tl reopen KEY` makes it again",
             Rejection::NotAFork => "`tl fork KEY` makes a fork of a task; `tl close KEY` is done with it",
             Rejection::WhichWorktree { .. } => "`--agent A` says whose",
+            Rejection::LastExecution => {
+                "`tl switch KEY --agent A` goes on with another agent, `tl close KEY` is done with the task"
+            }
             Rejection::NeedsConsent => "`tl correct --interrupt` stops that turn and moves the message",
             Rejection::NoTurn { .. } => "`tl show KEY` shows what happened",
             Rejection::NoFindings => "`tl add KEY --agent A --role reviewer TEXT` has the work reviewed",

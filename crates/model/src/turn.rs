@@ -79,6 +79,8 @@ pub enum TurnStage {
 pub enum StopWish {
     /// They do not want it.
     Cancel,
+    /// They are done with the execution: it ends with its turn.
+    Dismiss,
     /// They want something else first.
     Interrupt,
     /// They gave it a budget, and it is used up.

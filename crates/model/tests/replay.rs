@@ -44,7 +44,8 @@ enum Step {
     Retry(u8),
     Fresh(u8),
     Close(u8),
-    Add(u8),
+    Add(u8, Role),
+    Dismiss(u8, u8),
     Switch(u8),
     Note(u8),
     Correct(u8, u8, bool),
@@ -58,6 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
     let reason = prop_oneof![4 => Just(StopReason::EndTurn), 1 => Just(StopReason::Cancelled)];
     let verdict = prop_oneof![Just(Verdict::Approve), Just(Verdict::Deny)];
     let role = prop_oneof![3 => Just(Role::Editor), 1 => Just(Role::Reviewer)];
+    let added = prop_oneof![Just(Role::Editor), Just(Role::Reviewer)];
     prop_oneof![
         2 => role.prop_map(New),
         6 => (0u8..4, urgency).prop_map(|(task, urgency)| Say(task, urgency)),
@@ -76,7 +78,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u8..4).prop_map(Retry),
         1 => (0u8..4).prop_map(Fresh),
         1 => (0u8..4).prop_map(Close),
-        1 => (0u8..4).prop_map(Add),
+        1 => (0u8..4, added).prop_map(|(task, role)| Add(task, role)),
+        1 => (0u8..4, 0u8..4).prop_map(|(task, which)| Dismiss(task, which)),
         1 => (0u8..4).prop_map(Switch),
         1 => (0u8..4).prop_map(Note),
         2 => (0u8..4, 0u8..4, any::<bool>()).prop_map(|(from, to, interrupt)| Correct(from, to, interrupt)),
@@ -163,11 +166,8 @@ impl Run {
             Step::Retry(index) => world.tell(of(index), TaskCommand::Retry { person, execution: None }).is_err(),
             Step::Fresh(index) => world.tell(of(index), TaskCommand::Fresh).is_err(),
             Step::Close(index) => world.tell(of(index), TaskCommand::Close { person }).is_err(),
-            Step::Add(index) => {
-                let (execution, role) = (world.mint.id(), Role::Reviewer);
-                let add = TaskCommand::AddExecution { execution, agent: "cc".into(), role, worktree: None };
-                world.tell(of(index), add).is_err()
-            }
+            Step::Dismiss(index, which) => dismissed(world, of(index), which),
+            Step::Add(index, role) => added(world, of(index), role),
             Step::Switch(index) => {
                 let execution = world.mint.id();
                 let switch = TaskCommand::Switch { execution, agent: Some("codex".into()), model: None };
@@ -180,6 +180,20 @@ impl Run {
             }
         }
     }
+}
+
+/// Whether nobody could be added to a task.
+fn added(world: &mut World, task: TaskId, role: Role) -> bool {
+    let execution = world.mint.id();
+    let add = TaskCommand::AddExecution { execution, agent: "cc".into(), role, worktree: None };
+    world.tell(task, add).is_err()
+}
+
+/// Whether nobody else could do the work of one of a task's executions.
+fn dismissed(world: &mut World, task: TaskId, which: u8) -> bool {
+    let executions = &world.task(task).executions;
+    let execution = executions[usize::from(which) % executions.len()].id;
+    world.tell(task, TaskCommand::Dismiss { execution }).is_err()
 }
 
 /// Whether an input of one task could not be moved to another.
@@ -249,9 +263,18 @@ fn check_invariants(world: &World) {
             assert!(ended.insert(*turn), "a turn ends once");
         }
     }
+    check_leaders(world);
     check_lease(world);
     check_inputs(world);
     check_deliveries(world);
+}
+
+/// Somebody is there whom unmarked messages go to, and only one.
+fn check_leaders(world: &World) {
+    for task in world.states.values().filter_map(State::task) {
+        let live = task.executions.iter().filter(|execution| execution.ended.is_none());
+        assert_eq!(live.filter(|execution| execution.primary).count(), 1, "{:?}", task.executions);
+    }
 }
 
 /// At most one turn writes in a root, and who holds the lease is a turn that has not ended.

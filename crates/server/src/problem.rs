@@ -51,7 +51,7 @@ impl Refusal {
 }
 
 /// What a request runs into as things stand: they may stand otherwise later.
-const CONFLICTS: [&str; 26] = [
+const CONFLICTS: [&str; 27] = [
     "exists",
     "native_session_taken",
     "project_exists",
@@ -72,6 +72,7 @@ const CONFLICTS: [&str; 26] = [
     "no_turn",
     "no_findings",
     "input_gone",
+    "last_execution",
     "needs_consent",
     "worktree_kept",
     "folder_not_empty",

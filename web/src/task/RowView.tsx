@@ -150,7 +150,7 @@ function line(row: Row, task: Task): string {
     case "runtime_session_closed":
       return say("session.closed");
     case "execution_ended":
-      return say("execution.ended", { end: entry.end });
+      return entry.end === "cancelled" ? say("execution.dismissed", { agent }) : say("execution.ended", { end: entry.end });
     case "model_chosen":
       return say("model.chosen", { model: prose(entry.model) });
     default:

@@ -7,7 +7,7 @@ import { prose } from "../text/safe";
 import { Mark } from "../ui/Mark";
 import { Menu } from "../ui/Menu";
 import { PlanList, PlanProgress } from "./PlanList";
-import { TaskDialog, useTaskActions, type Ask } from "./actions";
+import { TaskDialog, useDismissal, useTaskActions, type Ask } from "./actions";
 import { Undelivered } from "./Undelivered";
 
 type Props = { task: Task; execution: string | undefined; setExecution: (id: string | undefined) => void };
@@ -107,12 +107,31 @@ function Lanes({ task, execution, setExecution }: Props) {
               <LaneName execution={each} />
             </span>
           )}
+          {IN_TROUBLE.includes(each.activity.word) && <Dismiss task={task} execution={each} />}
           <Menu label={say("task.session")} face="ⓘ" align="start">
             <SessionFacts execution={each} />
+            {!IN_TROUBLE.includes(each.activity.word) && <Dismiss task={task} execution={each} />}
           </Menu>
         </span>
       ))}
     </div>
+  );
+}
+
+/** Who failed is dismissed where that is seen; who did not, from its own menu. */
+const IN_TROUBLE: string[] = ["failed", "blocked"];
+
+/** Somebody has to be left to do the work: of an editor, another editor. */
+function Dismiss({ task, execution }: { task: Task; execution: Execution }) {
+  const say = useSay();
+  const dismiss = useDismissal(task);
+  const left = task.executions.filter(({ id, ended }) => !ended && id !== execution.id);
+  const goesOn = left.some(({ primary, role }) => primary || role === execution.role || role === "editor");
+  if (execution.ended || !goesOn) return null;
+  return (
+    <button type="button" className="dismiss" title={say("task.dismiss.hint", { agent: execution.agent })} disabled={dismiss.isPending} onClick={() => dismiss.mutate(execution.id)}>
+      {say("task.dismiss")}
+    </button>
   );
 }
 

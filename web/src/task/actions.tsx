@@ -44,6 +44,12 @@ export function useTaskActions(task: Task | undefined, onAsk: (ask: Ask) => void
   return actions.filter((action) => action !== false);
 }
 
+/** Is done with one execution of a task. */
+export function useDismissal(task: Task) {
+  const dismiss = (id: string) => ask(api.POST("/api/v1/tasks/{key}/executions/{id}/dismiss", { params: { path: { key: task.key, id } } }));
+  return useMutation({ mutationFn: dismiss, onError: tellProblem, onSettled: () => refresh(task) });
+}
+
 function refresh(task: Task | undefined): void {
   if (task) void client.invalidateQueries({ queryKey: ["task", task.key] });
 }

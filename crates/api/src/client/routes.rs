@@ -405,6 +405,11 @@ impl Client {
         self.json(Call::post(&format!("/api/v1/tasks/{}/executions", escaped(key))).with_json(add)?).await
     }
 
+    /// Is done with one execution.
+    pub async fn dismiss(&self, key: &str, execution: Uuid) -> Result<TaskChange, ClientError> {
+        self.act(key, &format!("executions/{execution}/dismiss")).await
+    }
+
     /// Goes on with another agent or model.
     pub async fn switch(&self, key: &str, to: &SwitchTo) -> Result<TaskChange, ClientError> {
         self.json(Call::post(&format!("/api/v1/tasks/{}/switch", escaped(key))).with_json(to)?).await

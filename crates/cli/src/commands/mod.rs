@@ -19,6 +19,7 @@ mod deliveries;
 mod deny;
 mod digest;
 mod discard;
+mod dismiss;
 mod doctor;
 mod down;
 mod export;
@@ -106,6 +107,7 @@ enum Command {
     Discard(discard::Args),
     Switch(switch::Args),
     Add(add::Args),
+    Dismiss(dismiss::Args),
     Fix(fix::Args),
     Note(note::Args),
     Locale(locale::Args),
@@ -211,6 +213,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Switch(args) => client(output, |context| switch::run(context, args)),
         Command::Fix(args) => client(output, |context| fix::run(context, args)),
         Command::Add(args) => client(output, |context| add::run(context, args)),
+        Command::Dismiss(args) => client(output, |context| dismiss::run(context, args)),
         Command::Locale(args) => client(output, |context| locale::run(context, args)),
         Command::Pair(args) => client(output, |context| pair::run(context, args)),
         Command::Identities(args) => client(output, |context| identities::run(context, args)),

@@ -35,6 +35,7 @@ fn every_command_explains_itself() {
         "take",
         "discard",
         "add",
+        "dismiss",
         "fix",
         "switch",
         "note",

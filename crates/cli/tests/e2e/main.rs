@@ -17,6 +17,7 @@ mod checkpoints;
 mod daemon;
 mod deliveries;
 mod dialogues;
+mod dismiss;
 mod export;
 mod follow_up;
 mod forks;

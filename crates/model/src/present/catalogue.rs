@@ -135,7 +135,7 @@ catalogue! {
         read_only_not_enforced() { en: "read-only (not enforced)", zh: "只读（未强制）" }
         end_replaced() { en: "replaced", zh: "已被替换" }
         end_superseded() { en: "superseded", zh: "已被取代" }
-        end_cancelled() { en: "cancelled", zh: "已取消" }
+        end_dismissed() { en: "dismissed", zh: "已撤下" }
         phase_starting() { en: "starting", zh: "启动中" }
         phase_live() { en: "live", zh: "在线" }
         phase_parked() { en: "parked", zh: "已停放" }
@@ -192,6 +192,11 @@ catalogue! {
         }
         queued_for(behind) { en: "queued: waits for {behind}", zh: "排队中：等待 {behind}" }
         joined(agent, role) { en: "{agent} joined as {role}", zh: "{agent} 已以{role}身份加入" }
+        dismissed(agent, role) { en: "{agent} is dismissed as {role}", zh: "{agent} 已不再担任{role}" }
+        leaves(agent, role) {
+            en: "{agent} is told to stop, and is dismissed as {role} then",
+            zh: "已要求 {agent} 停止，随后不再担任{role}"
+        }
         queued_behind(agent, n) {
             en: "queued: {agent} is busy, {n} more wait before this",
             zh: "排队中：{agent} 正忙，前面还有 {n} 条"
@@ -325,6 +330,7 @@ catalogue! {
             zh: "智能体已有 {minutes} 分钟没有动静；tl cancel 可以停止它"
         }
         joins(agent, role) { en: "{agent} joins as {role}", zh: "{agent} 以{role}身份加入" }
+        was_dismissed(agent) { en: "{agent} was dismissed", zh: "{agent} 已被撤下" }
         execution_ended(end) { en: "an execution ended: {end}", zh: "一次执行已结束：{end}" }
         replaced() {
             en: "the agent cannot run, so another one takes over",
@@ -562,6 +568,10 @@ catalogue! {
         }
     }
     count {
+        waiting_taken_back(n) {
+            en: "{n} message that waited for it is taken back" or "{n} messages that waited for it are taken back",
+            zh: "等待它的 {n} 条消息已收回"
+        }
         turns(n) { en: "{n} turn" or "{n} turns", zh: "{n} 轮" }
         more_lines(n) { en: "… {n} more line" or "… {n} more lines", zh: "……还有 {n} 行" }
         files(n) { en: "{n} file" or "{n} files", zh: "{n} 个文件" }

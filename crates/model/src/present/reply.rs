@@ -166,6 +166,7 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         | Rejection::WorkspaceGone
         | Rejection::NotAFork
         | Rejection::WhichWorktree { .. }
+        | Rejection::LastExecution
         | Rejection::NeedsConsent
         | Rejection::NotAvailable { .. }) => other.to_string(),
     })

@@ -176,7 +176,8 @@ fn single(locale: Locale, event: &TaskEvent) -> Option<Entry> {
         TaskEvent::ApprovalSettled { settlement, .. } => entry(Kind::Settled, locale.settled(settlement.word())),
         TaskEvent::TurnHeld { behind, .. } => entry(Kind::Task, locale.held_behind(line(behind))),
         TaskEvent::TurnStopRequested {
-            wish: StopWish::Cancel | StopWish::Interrupt | StopWish::Budget { .. }, ..
+            wish: StopWish::Cancel | StopWish::Dismiss | StopWish::Interrupt | StopWish::Budget { .. },
+            ..
         } => entry(Kind::Task, locale.to_stop()),
         TaskEvent::TurnEnded { outcome, duration_ms, .. } => entry(Kind::Result, result(locale, outcome, *duration_ms)),
         TaskEvent::CheckpointTaken { checkpoint } => return checkpoint_entry(locale, checkpoint),

@@ -77,7 +77,7 @@ impl Locale {
         match end {
             ExecutionEnd::Replaced => self.end_replaced(),
             ExecutionEnd::Superseded => self.end_superseded(),
-            ExecutionEnd::Cancelled => self.end_cancelled(),
+            ExecutionEnd::Cancelled => self.end_dismissed(),
             ExecutionEnd::Archived => self.archived(),
         }
     }

@@ -96,7 +96,7 @@ impl Draft {
         // Whatever the agent says that it used: it was stopped for that.
         let stopped = match stopping {
             Some(StopWish::Budget { cap }) if !budget.paused.is_empty() => Some(cap),
-            Some(StopWish::Budget { .. } | StopWish::Cancel | StopWish::Interrupt) | None => None,
+            Some(StopWish::Budget { .. } | StopWish::Cancel | StopWish::Dismiss | StopWish::Interrupt) | None => None,
         };
         if let (None, Some(cap)) = (budget.reached, stopped.or_else(|| budget.over())) {
             self.emit(TaskEvent::BudgetReached { turn, cap });

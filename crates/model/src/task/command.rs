@@ -184,6 +184,11 @@ pub enum TaskCommand {
         /// Which worktree.
         seed: WorktreeSeed,
     },
+    /// Be done with one execution; the task goes on with whoever is left.
+    Dismiss {
+        /// Which.
+        execution: ExecutionId,
+    },
     /// Go on with another agent or model.
     Switch {
         /// The id of the execution that takes over, if one does.

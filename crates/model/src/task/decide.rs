@@ -58,6 +58,7 @@ pub(crate) fn decide(
             draft.add_execution(execution, agent, role, worktree)?;
         }
         TaskCommand::GiveWorktree { execution, seed } => draft.give_worktree(execution, seed)?,
+        TaskCommand::Dismiss { execution } => draft.dismiss(execution)?,
         TaskCommand::Switch { execution, agent, model } => draft.switch(execution, agent, model)?,
         TaskCommand::Replace { failed, turn, execution, agent } => draft.replace(failed, turn, execution, agent)?,
         TaskCommand::Cancel => draft.cancel()?,

@@ -113,6 +113,13 @@ pub(super) fn apply(task: &mut Task, event: &TaskEvent, at: Timestamp) {
 }
 
 fn end_execution(task: &mut Task, execution: ExecutionId, end: ExecutionEnd) {
+    // Whoever takes its place in another way is added as the one that leads.
+    let dismissed = end == ExecutionEnd::Cancelled;
+    let leads = task.execution(execution).is_some_and(|execution| execution.primary);
+    let heir = task.leader_without(execution).filter(|_| dismissed && leads);
+    if let Some(heir) = heir.and_then(|heir| task.execution_mut(heir)) {
+        heir.primary = true;
+    }
     if let Some(execution) = task.execution_mut(execution) {
         execution.ended = Some(end);
         execution.queue.clear();
@@ -230,15 +237,7 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
                 active.silent_secs = Some(*silent_secs);
             }
         }
-        TaskEvent::TurnStopRequested { turn, wish } => {
-            if let Some(active) = active_mut(task, *turn) {
-                active.stopping = Some(*wish);
-            }
-            if let (StopWish::Budget { .. }, Some(execution)) = (wish, task.execution_in(*turn)) {
-                let execution = execution.id;
-                task.budget.paused.push(execution);
-            }
-        }
+        TaskEvent::TurnStopRequested { turn, wish } => stop(task, *turn, *wish),
         TaskEvent::FindingsPassed { execution: to, turn, findings } => {
             let known = task.executions.iter_mut().flat_map(|execution| &mut execution.past.findings);
             for finding in known.filter(|finding| findings.contains(&finding.turn)) {
@@ -265,6 +264,20 @@ fn apply_turn(task: &mut Task, event: &TaskEvent, at: Timestamp) {
             }
         }
         _ => {}
+    }
+}
+
+fn stop(task: &mut Task, turn: TurnId, wish: StopWish) {
+    let Some(execution) = task.execution_in_mut(turn) else { return };
+    let id = execution.id;
+    if let Some(active) = &mut execution.active {
+        active.stopping = Some(wish);
+    }
+    match wish {
+        StopWish::Budget { .. } => task.budget.paused.push(id),
+        // Nobody waits for it to go on.
+        StopWish::Dismiss => task.budget.paused.retain(|known| *known != id),
+        StopWish::Cancel | StopWish::Interrupt => {}
     }
 }
 

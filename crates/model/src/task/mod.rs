@@ -11,6 +11,7 @@ mod approvals;
 mod budget;
 mod command;
 mod decide;
+mod dismiss;
 mod event;
 mod evolve;
 mod import;

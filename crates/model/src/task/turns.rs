@@ -235,12 +235,16 @@ impl Draft {
 
     /// Ends an active turn, together with the requests that hang on it.
     pub(super) fn end(&mut self, turn: TurnId, outcome: TurnOutcome, usage: Usage) {
+        let execution = self.task.execution_in(turn).map(|execution| execution.id);
         let Some(active) = self.task.active_turn(turn) else { return };
         let duration_ms = active.started_at.map_or(0, |started| self.at.millis_since(started));
         let stopping = active.stopping;
         self.void_approvals(turn, VoidKind::Gone, &format!("the turn ended: {}", outcome.word()));
         self.emit(TaskEvent::TurnEnded { turn, outcome, usage, duration_ms });
         self.check_budget(turn, stopping);
+        if let (Some(StopWish::Dismiss), Some(execution)) = (stopping, execution) {
+            self.dismissed(execution);
+        }
     }
 
     /// Ends whatever turn an execution has, because its process is gone.
@@ -272,7 +276,7 @@ fn crash_loop() -> Failure {
 
 fn stopped_by(wish: StopWish) -> TurnOutcome {
     match wish {
-        StopWish::Cancel => TurnOutcome::Cancelled,
+        StopWish::Cancel | StopWish::Dismiss => TurnOutcome::Cancelled,
         StopWish::Interrupt => TurnOutcome::Interrupted { cause: "something else came first".into() },
         StopWish::Budget { .. } => TurnOutcome::Interrupted { cause: "the budget was used up".into() },
     }

@@ -79,6 +79,7 @@ pub(crate) fn all() -> (Router<Shared>, utoipa::openapi::OpenApi) {
         .routes(routes!(tasks::reopen))
         .routes(routes!(tasks::fresh))
         .routes(routes!(tasks::add_execution))
+        .routes(routes!(tasks::dismiss))
         .routes(routes!(tasks::switch))
         .routes(routes!(tasks::pin_note))
         .routes(routes!(timeline::get))

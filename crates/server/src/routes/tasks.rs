@@ -222,6 +222,20 @@ pub(super) async fn add_execution(
     Ok(added)
 }
 
+/// Is done with one execution: its turn is stopped, its process ends, and the task goes on with whoever is left.
+#[utoipa::path(post, path = "/api/v1/tasks/{key}/executions/{id}/dismiss", tag = "tasks",
+    params(("key" = String, Path, description = "The task's key or id"),
+        ("id" = String, Path, description = "The execution's id")),
+    responses((status = 200, description = "It is dismissed, or will be when its turn has stopped", body = TaskChange)))]
+pub(super) async fn dismiss(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path((key, id)): Path<(String, String)>,
+) -> Result<axum::Json<TaskChange>, Refusal> {
+    let execution: ExecutionId = id.parse().map_err(|_| Refusal::not_found("execution", &id))?;
+    change(&app, caller, &key, TaskCommand::Dismiss { execution }).await
+}
+
 /// Goes on with another agent, which takes over with a brief, or with another model.
 #[utoipa::path(post, path = "/api/v1/tasks/{key}/switch", tag = "tasks", request_body = SwitchTo,
     params(("key" = String, Path, description = "The task's key or id")),

@@ -7,6 +7,7 @@ use throughline_api::workspace::{Comparison, Discarded, ForkTask, RestoreTo, Res
 use throughline_engine::{EngineError, ForkWish, Message, RestorePoint};
 use throughline_model::checkpoint::CheckpointSide;
 use throughline_model::content::ContentBlock;
+use throughline_model::execution::{Execution, ExecutionEnd};
 use throughline_model::ids::{ExecutionId, Id as _, TaskId};
 use throughline_model::input::Urgency;
 use throughline_model::rejection::Rejection;
@@ -140,8 +141,10 @@ impl WhoseQuery {
         let Some(agent) = &self.agent else { return Ok(None) };
         let agent = app.engine.agent_name(agent)?;
         let task = app.engine.task(task).await?.ok_or_else(|| Refusal::not_found("task", &task.to_string()))?;
-        let live = task.executions.iter().rev().filter(|known| known.ended.is_none() && known.agent == agent);
-        let found = live.map(|known| known.id).find(|id| task.site.own(*id).is_some());
+        // What somebody did who was dismissed can still be taken.
+        let there = |known: &&Execution| matches!(known.ended, None | Some(ExecutionEnd::Cancelled));
+        let known = task.executions.iter().rev().filter(there).filter(|known| known.agent == agent);
+        let found = known.map(|known| known.id).find(|id| task.site.own(*id).is_some());
         found.map(Some).ok_or_else(|| EngineError::from(Rejection::NotAFork).into())
     }
 }

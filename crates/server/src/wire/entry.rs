@@ -226,6 +226,7 @@ fn turn_body(event: &TaskEvent) -> EntryBody {
         TaskEvent::TurnStopRequested { turn, wish } => {
             let wish = match wish {
                 StopWish::Cancel => "cancel",
+                StopWish::Dismiss => "dismiss",
                 StopWish::Interrupt => "interrupt",
                 StopWish::Budget { .. } => "budget",
             };

@@ -74,8 +74,10 @@ pub(crate) fn task(locale: Locale, task: &Task, row: &TaskRow, around: card::Aro
 }
 
 fn worktrees(task: &Task) -> Vec<api::Worktree> {
-    let live = task.executions.iter().filter(|execution| execution.ended.is_none());
-    let own = live.filter_map(|execution| Some((execution.id, task.site.own(execution.id)?)));
+    // What somebody did who was dismissed is still there.
+    let there = |execution: &&Execution| matches!(execution.ended, None | Some(ExecutionEnd::Cancelled));
+    let own =
+        task.executions.iter().filter(there).filter_map(|execution| Some((execution.id, task.site.own(execution.id)?)));
     let worktree = |(execution, site): (ExecutionId, &Site)| api::Worktree {
         execution: execution.uuid(),
         root: site.root.clone(),

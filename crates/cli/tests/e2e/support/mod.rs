@@ -243,6 +243,11 @@ impl World {
         }
     }
 
+    /// Waits until only so many keepers live: the end of a process follows its record.
+    pub fn wait_for_keepers(&self, count: usize) {
+        self.wait_until(&format!("{count} keepers are left"), || self.keepers().len() == count);
+    }
+
     /// Another setup command for the project, for the next daemon.
     pub fn set_setup(&self, command: &str) {
         let settings = format!("[projects.shop]\nsetup = '{command}'\n");
