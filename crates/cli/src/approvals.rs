@@ -44,24 +44,23 @@ pub(crate) async fn decide(context: &Context, id: &str, word: Word, reason: Opti
     };
     // The digest binds it to one request, and a request is decided once: asking again is safe.
     let decided = context.ask(async |client| Ok(client.decide_approval(approval.id, &decision).await?)).await?;
-    let output = context.output;
+    let (output, locale) = (context.output, context.locale().await?);
     output.document(&decided, || {
         let done = match word {
-            Word::Allow(_) => "approved",
-            Word::Deny => "denied",
+            Word::Allow(_) => locale.settled_approved(),
+            Word::Deny => locale.settled_denied(),
         };
-        let key = safe_line(&approval.task.key).into_owned();
-        let shown = approval_view::decided(output, &approval, done);
+        let shown = approval_view::decided(output, locale, &approval, &done);
         let rule = match (&decided.rule, &decided.no_rule) {
-            (Some(rule), _) => format!(
-                "{}: no need to ask again; take it back with: tl rules revoke {}\n",
-                rules::line(rule),
-                rule.number
-            ),
-            (None, Some(why)) => format!("approved this once: {}\n", safe_line(why)),
+            (Some(rule), _) => {
+                let revoke = format!("tl rules revoke {}", rule.number);
+                locale.no_need_to_ask(rules::line(rule), revoke) + "\n"
+            }
+            (None, Some(why)) => locale.approved_once(safe_line(why)) + "\n",
             (None, None) => String::new(),
         };
-        format!("{shown}{rule}watch it with: tl show {key} --follow\n")
+        let watch = locale.watch_with(format!("tl show {} --follow", safe_line(&approval.task.key)));
+        format!("{shown}{rule}{watch}\n")
     })
 }
 

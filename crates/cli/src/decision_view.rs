@@ -29,7 +29,11 @@ pub(crate) fn line(output: Output, locale: Locale, sent: &SentMessage, task: &Ta
         "correct" => locale.moved(named, agent),
         "fresh_session" => locale.decided_fresh(named),
         "retry" => locale.decided_retry(named, agent),
-        "fork" => locale.decided_fork(named),
+        // The message is told of the fork; what it is beside is the task that it comes from.
+        "fork" => match &task.forked_from {
+            Some(source) => locale.decided_fork_as(key, title, safe_line(&source.task.key)),
+            None => locale.decided_fork(named),
+        },
         "status" => locale.decided_status(named),
         "approve" => locale.decided_approve(named),
         "deny" => locale.decided_deny(named),

@@ -24,8 +24,6 @@ use crate::timeline_view;
 use crate::turn_view::TurnView;
 use crate::watch::{Watch, tagged};
 
-const QUESTION: &str = "[y]es, [n]o, or [s]kip (decide later)? ";
-
 /// What is followed: the turn that an input becomes.
 #[derive(Clone, Debug)]
 pub(crate) struct Aim {
@@ -95,6 +93,7 @@ pub(crate) async fn follow(context: &Context, aim: Aim, mut interrupt: Interrupt
 
 struct Following<'a> {
     context: &'a Context,
+    locale: Locale,
     watch: Watch<'a>,
     view: TurnView,
     aim: Aim,
@@ -113,7 +112,7 @@ impl<'a> Following<'a> {
             view.begin(turn);
         }
         let watch = Watch::new(context, &aim.task, Some(aim.after.clone()));
-        Self { context, watch, view, aim, held: None, asking: VecDeque::new(), decided: None }
+        Self { context, locale, watch, view, aim, held: None, asking: VecDeque::new(), decided: None }
     }
 
     /// Waits for the next frame and shows it. Nothing is lost if the wait is given up.
@@ -157,28 +156,28 @@ impl<'a> Following<'a> {
                 self.view.begin(*turn);
             }
             EntryBody::InputWithdrawn { input } if *input == self.aim.input => {
-                output.line("the message was taken back")?;
+                output.line(&self.locale.message_taken_back())?;
                 return Ok(Next::Stop);
             }
             EntryBody::InputMovedOut { input, .. } if *input == self.aim.input => {
-                output.line("the message was moved to another task")?;
+                output.line(&self.locale.message_moved())?;
                 return Ok(Next::Stop);
             }
             EntryBody::Approval { approval }
                 if Some(approval.turn) == self.aim.turn && approval.state != ApprovalState::Ruled =>
             {
-                let text = self.view.end_line() + &approval_view::request(output, approval);
+                let text = self.view.end_line() + &approval_view::request(output, self.locale, approval);
                 output.piece(&text)?;
                 self.asking.push_back((**approval).clone());
                 return Ok(Next::Ask);
             }
             EntryBody::BudgetSet { .. } if self.aim.turn.is_none() => {
-                output.line("the budget is extended: the work goes on")?;
+                output.line(&self.locale.budget_goes_on())?;
                 return Ok(Next::Stop);
             }
             EntryBody::QuestionAsked { turn, question } if Some(*turn) == self.aim.turn => {
                 let key = safe_line(&self.aim.task.key);
-                let how = format!("answer: tl answer {key} TEXT\n");
+                let how = self.locale.how_to_answer(format!("tl answer {key} TEXT")) + "\n";
                 output.piece(&(self.view.end_line() + &timeline_view::asked(output, question) + &how))?;
                 return Ok(Next::Stop);
             }
@@ -199,7 +198,7 @@ impl<'a> Following<'a> {
     /// Says how to answer from a shell, for whoever reads this later.
     fn tell_how(&self) -> Outcome {
         for approval in &self.asking {
-            self.context.output.piece(&approval_view::how_to_answer(approval))?;
+            self.context.output.piece(&approval_view::how_to_answer(self.locale, approval))?;
         }
         Ok(())
     }
@@ -218,23 +217,23 @@ impl<'a> Following<'a> {
     /// Asks in place, while the stream goes on: somebody else may answer first.
     async fn ask(&mut self, approval: &Approval) -> Outcome<Option<TurnEnd>> {
         if !approval.shown.complete {
-            self.context.output.piece(&approval_view::how_to_answer(approval))?;
+            self.context.output.piece(&approval_view::how_to_answer(self.locale, approval))?;
             return Ok(None);
         }
-        terminal::show(QUESTION)?;
+        terminal::show(&self.locale.yes_no_or_skip())?;
         loop {
             let next = tokio::select! {
                 answer = terminal::next_answer() => match answer {
                     Answer::Yes => return self.decide(approval, "allow").await,
                     Answer::No => return self.decide(approval, "deny").await,
-                    Answer::Other(word) if word.is_empty() || !"skip".starts_with(&word) => {
-                        terminal::show(QUESTION)?;
+                    Answer::Other(word) if !terminal::skips(&word) => {
+                        terminal::show(&self.locale.yes_no_or_skip())?;
                         continue;
                     }
                     Answer::Other(_) | Answer::End => {
                         let output = self.context.output;
-                        output.piece(&approval_view::how_to_answer(approval))?;
-                        output.line(&output.paint(Style::Faint, "watching on: Ctrl-C only ends the watching"))?;
+                        output.piece(&approval_view::how_to_answer(self.locale, approval))?;
+                        output.line(&output.paint(Style::Faint, &self.locale.watching_on()))?;
                         return Ok(None);
                     }
                 },
@@ -253,19 +252,25 @@ impl<'a> Following<'a> {
 
     /// Who was faster, and from where.
     async fn decided_elsewhere(&self) -> Outcome<String> {
+        let locale = self.locale;
+        let nothing = locale.nothing_to_decide();
         let Some(EntryBody::ApprovalSettled { state, by, source, reason, .. }) = &self.decided else {
-            return Ok("there is nothing left to decide here".to_owned());
+            return Ok(nothing);
         };
-        let word = approval_view::state_word(*state);
         let me = self.context.ask(async |client| Ok(client.me().await?)).await?.id;
-        let who = match by {
-            Some(by) if *by == me => " by you",
-            Some(_) => " by somebody else",
-            None => "",
+        let mut how = locale.decided_elsewhere(approval_view::state_word(locale, *state));
+        how = match by {
+            Some(by) if *by == me => locale.by_you(how),
+            Some(_) => locale.by_another(how),
+            None => how,
         };
-        let place = source.as_ref().map(|source| format!(", from {}", safe_line(&source.surface))).unwrap_or_default();
-        let why = reason.as_ref().map(|why| format!(": {}", safe_line(why))).unwrap_or_default();
-        Ok(format!("there is nothing left to decide here: {word} elsewhere{who}{place}{why}"))
+        if let Some(source) = source {
+            how = locale.from_surface(how, safe_line(&source.surface));
+        }
+        if let Some(why) = reason {
+            how = locale.because(how, safe_line(why));
+        }
+        Ok(locale.because(nothing, how))
     }
 
     async fn decide(&mut self, approval: &Approval, option: &str) -> Outcome<Option<TurnEnd>> {
@@ -285,7 +290,8 @@ impl<'a> Following<'a> {
 
     fn detach(&mut self) -> Outcome {
         let key = safe_line(&self.aim.task.key).into_owned();
-        let text = format!("{}the work goes on: tl show {key} --follow", self.view.end_line());
+        let goes_on = self.locale.work_goes_on(format!("tl show {key} --follow"));
+        let text = self.view.end_line() + &goes_on;
         let output = self.context.output;
         output.line(&output.paint(Style::Faint, &text))
     }

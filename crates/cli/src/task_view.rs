@@ -51,7 +51,7 @@ fn style(task: &TaskSummary) -> Style {
 }
 
 /// One task closer: what the record's card says, and what waits for a decision.
-pub(crate) fn card(output: Output, task: &Task) -> String {
+pub(crate) fn card(output: Output, locale: Locale, task: &Task) -> String {
     let summary = &task.summary;
     let mut text = format!(
         "{}  {}\n",
@@ -74,13 +74,14 @@ pub(crate) fn card(output: Output, task: &Task) -> String {
             let _ = writeln!(text, "  {label}  {line}");
         }
     }
-    text.push_str(&requests(output, &task.approvals));
+    text.push_str(&requests(output, locale, &task.approvals));
     text
 }
 
 /// Requests that wait, and how to answer them.
-pub(crate) fn requests(output: Output, approvals: &[Approval]) -> String {
-    let shown =
-        |approval: &Approval| approval_view::request(output, approval) + &approval_view::how_to_answer(approval);
+pub(crate) fn requests(output: Output, locale: Locale, approvals: &[Approval]) -> String {
+    let shown = |approval: &Approval| {
+        approval_view::request(output, locale, approval) + &approval_view::how_to_answer(locale, approval)
+    };
     approvals.iter().map(shown).collect()
 }

@@ -53,10 +53,15 @@ fn read_lines() -> mpsc::Receiver<String> {
     receiver
 }
 
+/// Whether a word leaves a question for later.
+pub(crate) fn skips(word: &str) -> bool {
+    !word.is_empty() && ("skip".starts_with(word) || word == "跳过")
+}
+
 fn understand(line: &str) -> Answer {
     match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Answer::Yes,
-        "n" | "no" => Answer::No,
+        "y" | "yes" | "是" | "批准" => Answer::Yes,
+        "n" | "no" | "否" | "拒绝" => Answer::No,
         other => Answer::Other(other.to_owned()),
     }
 }
@@ -72,5 +77,8 @@ mod tests {
         assert_eq!(understand("no"), Answer::No);
         assert_eq!(understand(""), Answer::Other(String::new()));
         assert_eq!(understand("yeah"), Answer::Other("yeah".to_owned()));
+        assert_eq!(understand("批准"), Answer::Yes);
+        assert_eq!(understand("不批准"), Answer::Other("不批准".to_owned()));
+        assert!(skips("s") && skips("跳过") && !skips("") && !skips("x"));
     }
 }

@@ -144,7 +144,7 @@ fn paragraph(output: Output, locale: Locale, body: &EntryBody) -> Option<String>
         EntryBody::InputMovedIn { .. } => faint(locale.moved_in()),
         EntryBody::Thought { text, .. } => faint(locale.thinks(safe(&text.text))),
         EntryBody::ToolCall(call) => tool_call(output, locale, call),
-        EntryBody::Approval { approval } => approval_view::request(output, approval),
+        EntryBody::Approval { approval } => approval_view::request(output, locale, approval),
         EntryBody::BudgetSet { .. } => faint(locale.budget_set()),
         EntryBody::BudgetReached { .. } => output.paint(Style::Warn, &locale.budget_reached()),
         EntryBody::QuestionAsked { question, .. } => asked(output, question),

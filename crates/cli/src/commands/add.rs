@@ -54,11 +54,11 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         done.push_str(&format!(", in {}", safe_line(&own.root)));
     }
     if args.text.is_empty() {
-        return task_change::print(context.output, &change, &done);
+        return task_change::print(&context, &change, |_| done).await;
     }
     // A stream of documents has no place for a line of its own: the timeline has it.
     if !context.output.is_json() {
-        task_change::print(context.output, &change, &done)?;
+        task_change::print(&context, &change, |_| done).await?;
     }
     say::run(context, say::Args::to(args.key, added, args.text, args.detach)).await
 }

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use throughline_api::task::AnswerQuestion;
 
+use throughline_model::present::Locale;
+
 use super::Context;
 use crate::failure::Outcome;
 use crate::message_content;
@@ -32,9 +34,6 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     };
     let change = context.tell(async |client| Ok(client.answer(&args.key, &answer).await?)).await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
-    task_change::print(
-        context.output,
-        &change,
-        if args.decline { "is told that there is no answer" } else { "has its answer" },
-    )
+    let done = if args.decline { Locale::told_no_answer } else { Locale::has_its_answer };
+    task_change::print(&context, &change, done).await
 }

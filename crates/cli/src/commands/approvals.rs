@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use throughline_api::approval::{Approval, ApprovalList, Settled};
+use throughline_model::present::Locale;
 
 use super::Context;
 use crate::approval_view;
@@ -33,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let output = context.output;
+    let (output, locale) = (context.output, context.locale().await?);
     if let Some(id) = args.id {
         let approval = context.ask(async |client| approvals::find(client, &id).await).await?;
         if args.input {
@@ -42,7 +43,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
                 throughline_model::shown::View { max_chars: usize::MAX, ..throughline_model::shown::View::FULL };
             return output.document(&serde_json::json!({ "input": input }), || whole.show(&input).text + "\n");
         }
-        return output.document(&approval, || one(output, &approval));
+        return output.document(&approval, || one(output, locale, &approval));
     }
     if args.audit {
         let everything = all(&context).await?;
@@ -56,7 +57,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         true => all(&context).await?,
         false => context.ask(async |client| Ok(client.approvals().await?)).await?,
     };
-    output.document(&list, || rows(output, &list))
+    output.document(&list, || rows(output, locale, &list))
 }
 
 async fn all(context: &Context) -> Outcome<ApprovalList> {
@@ -71,12 +72,15 @@ async fn all(context: &Context) -> Outcome<ApprovalList> {
     }
 }
 
-fn one(output: Output, approval: &Approval) -> String {
+fn one(output: Output, locale: Locale, approval: &Approval) -> String {
     let Some(settled) = &approval.settled else {
-        return approval_view::request(output, approval) + &approval_view::how_to_answer(approval);
+        return approval_view::request(output, locale, approval) + &approval_view::how_to_answer(locale, approval);
     };
-    let word = if settled.not_asked { "not asked" } else { approval_view::state_word(approval.state) };
-    let mut text = approval_view::decided(output, approval, word);
+    let word = match settled.not_asked {
+        true => locale.not_asked(),
+        false => approval_view::state_word(locale, approval.state),
+    };
+    let mut text = approval_view::decided(output, locale, approval, &word);
     let _ = writeln!(text, "  {} {}", safe_line(&settled.at), how(settled));
     text
 }
@@ -91,14 +95,14 @@ fn how(settled: &Settled) -> String {
     [source, reason].into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
-fn rows(output: Output, list: &ApprovalList) -> String {
+fn rows(output: Output, locale: Locale, list: &ApprovalList) -> String {
     if list.approvals.is_empty() {
         return "nothing waits for approval\n".to_owned();
     }
     let row = |approval: &Approval| {
         let what = if approval.shown.description { &approval.request.title } else { &approval.shown.text };
         vec![
-            Cell::new(approval_view::state_word(approval.state)),
+            Cell::new(approval_view::state_word(locale, approval.state)),
             Cell::new(safe_line(&approval.task.key)),
             Cell::new(approval.id.to_string()),
             Cell::new(safe_glance(what, GLANCE_CHARS)),

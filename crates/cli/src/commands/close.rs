@@ -1,5 +1,7 @@
 //! `tl close`: the person is done with a task; any follow-up reopens it.
 
+use throughline_model::present::Locale;
+
 use super::Context;
 use crate::failure::Outcome;
 use crate::task_change;
@@ -22,5 +24,6 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         })
         .await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
-    task_change::print(context.output, &change, if args.archive { "archived" } else { "closed" })
+    let done = if args.archive { Locale::archived } else { Locale::closed };
+    task_change::print(&context, &change, done).await
 }

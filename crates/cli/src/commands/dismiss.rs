@@ -37,8 +37,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     // Who is gone is gone: asking again is safe.
     let change = context.ask(async |client| Ok(client.dismiss(&args.key, meant.id).await?)).await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
-    let done = in_words(context.locale().await?, meant, &change.task);
-    task_change::print(context.output, &change, &done)
+    task_change::print(&context, &change, |locale| in_words(locale, meant, &change.task)).await
 }
 
 /// The one execution that fits what was said.

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use throughline_api::task::PinNote;
 
+use throughline_model::present::Locale;
+
 use super::Context;
 use crate::failure::Outcome;
 use crate::message_content;
@@ -36,5 +38,5 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let note = PinNote { text: message_content::text(&text)? };
     let change = context.tell(async |client| Ok(client.pin_note(&key, &note).await?)).await;
     let change = change.map_err(|failure| failure.about(&key))?;
-    task_change::print(context.output, &change, "noted")
+    task_change::print(&context, &change, Locale::noted).await
 }

@@ -1,5 +1,7 @@
 //! `tl reopen`: go on with a closed task.
 
+use throughline_model::present::Locale;
+
 use super::Context;
 use crate::failure::Outcome;
 use crate::task_change;
@@ -15,5 +17,5 @@ pub(crate) struct Args {
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let change = context.tell(async |client| Ok(client.reopen(&args.key).await?)).await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
-    task_change::print(context.output, &change, "reopened")
+    task_change::print(&context, &change, Locale::reopened).await
 }

@@ -1,5 +1,7 @@
 //! `tl retry`: the last turn once more, on the person's word.
 
+use throughline_model::present::Locale;
+
 use super::Context;
 use crate::failure::Outcome;
 use crate::follow::{Aim, follow};
@@ -23,10 +25,10 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let change = interrupt.or(order).await.map_err(|failure| failure.about(&args.key))?;
     let output = context.output;
     if args.detach {
-        return task_change::print(output, &change, "runs again");
+        return task_change::print(&context, &change, Locale::runs_again).await;
     }
     if !output.is_json() {
-        task_change::print(output, &change, "runs again")?;
+        task_change::print(&context, &change, Locale::runs_again).await?;
     }
     let aim = Aim::newest(&change.task, None, change.cursor)?;
     follow(&context, aim, interrupt).await

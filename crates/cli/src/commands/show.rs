@@ -41,10 +41,10 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: Context, args: Args) -> Outcome {
-    let output = context.output;
+    let (output, locale) = (context.output, context.locale().await?);
     if args.card {
         let task = context.ask(async |client| Ok(client.task(&args.key).await?)).await?;
-        return output.document(&task, || task_view::card(output, &task));
+        return output.document(&task, || task_view::card(output, locale, &task));
     }
     let (task, page, undelivered) = context
         .ask(async |client| {
@@ -53,7 +53,6 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
             Ok((task, page, undelivered(client, &args.key).await?))
         })
         .await?;
-    let locale = context.locale().await?;
     let mut view = TimelineView::new(output, locale, &task);
     if !args.follow {
         let document = json!({
@@ -61,7 +60,7 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
             "undelivered": undelivered,
         });
         return output.document(&document, || {
-            let mut text = task_view::card(output, &task);
+            let mut text = task_view::card(output, locale, &task);
             text.push('\n');
             if page.before.is_some() {
                 text.push_str(&output.paint(Style::Faint, "… earlier entries: --limit N"));

@@ -58,8 +58,8 @@ pub(super) fn text(output: Output, locale: Locale, status: &Status) -> String {
     }
     for approval in &status.approvals {
         let key = safe_line(&approval.task.key).into_owned();
-        text.push_str(&format!("\n{key} {}", approval_view::request(output, approval)));
-        text.push_str(&approval_view::how_to_answer(approval));
+        text.push_str(&format!("\n{key} {}", approval_view::request(output, locale, approval)));
+        text.push_str(&approval_view::how_to_answer(locale, approval));
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use throughline_api::daemon::Status;
+use throughline_model::present::Locale;
 
 use super::{Context, stand};
 use crate::failure::{Failure, Outcome};
@@ -43,15 +44,16 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
         "tasks": tasks.iter().map(|(task, _)| task).collect::<Vec<_>>(),
         "replies": tasks.iter().map(|(_, status)| &status.reply).collect::<Vec<_>>(),
     });
+    let locale = context.locale().await?;
     output.document(&document, || {
-        let told: Vec<String> = tasks.iter().map(|(_, status)| told(output, status)).collect();
+        let told: Vec<String> = tasks.iter().map(|(_, status)| told(output, locale, status)).collect();
         told.join("\n")
     })
 }
 
 /// How one task stands, in words, and what it waits for.
-fn told(output: Output, status: &Status) -> String {
+fn told(output: Output, locale: Locale, status: &Status) -> String {
     let mut text = status.reply.as_ref().map(|reply| safe(&reply.text).into_owned() + "\n").unwrap_or_default();
-    text.push_str(&task_view::requests(output, &status.approvals));
+    text.push_str(&task_view::requests(output, locale, &status.approvals));
     text
 }

@@ -5,6 +5,7 @@ use throughline_api::task::SwitchTo;
 
 use super::Context;
 use crate::failure::Outcome;
+use crate::safe_text::safe_line;
 use crate::task_change;
 
 /// Go on with another agent or model
@@ -30,5 +31,5 @@ pub(super) async fn run(context: Context, args: Args) -> Outcome {
     let change = context.tell(async |client| Ok(client.switch(&args.key, &to).await?)).await;
     let change = change.map_err(|failure| failure.about(&args.key))?;
     let named: Vec<&str> = [to.agent.as_deref(), to.model.as_deref()].into_iter().flatten().collect();
-    task_change::print(context.output, &change, &format!("goes on with {}", named.join(", ")))
+    task_change::print(&context, &change, |locale| locale.goes_on_with(safe_line(&named.join(", ")))).await
 }

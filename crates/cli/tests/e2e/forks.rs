@@ -88,6 +88,16 @@ fn a_fork_of_a_past_turn_has_its_files_and_a_brief_up_to_it() {
 }
 
 #[test]
+fn a_fork_that_is_asked_for_in_words_is_said_to_be_beside_its_source() {
+    let world = World::new();
+    world.ok(&["say", "write a.txt one"]);
+    let words = "try it with websockets in parallel and keep this version as it is so we can compare";
+    let forked = world.ok(&["say", "--detach", words]);
+    assert!(forked.stdout.starts_with("→ shop-2 *try it with websockets"), "{forked}");
+    assert!(forked.stdout.contains("tries another way beside shop-1\n"), "{forked}");
+}
+
+#[test]
 fn take_brings_changes_home_and_refuses_what_does_not_fit() {
     let world = World::new();
     repository(&world);

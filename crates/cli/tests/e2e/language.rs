@@ -1,6 +1,7 @@
 //! The person's language: chosen once, or taken from the terminal; and status from the record.
 
 use crate::support::World;
+use crate::support::terminal::Terminal;
 
 #[test]
 fn a_person_is_spoken_to_in_the_language_that_they_chose() {
@@ -31,6 +32,34 @@ fn a_person_is_spoken_to_in_the_language_that_they_chose() {
     command.env("LANG", "zh_CN.UTF-8");
     let ran = command.output().expect("it runs");
     assert!(String::from_utf8_lossy(&ran.stdout).contains("空闲"), "{ran:?}");
+}
+
+#[test]
+fn requests_and_orders_are_in_the_persons_language() {
+    let world = World::new();
+    world.ok(&["locale", "zh"]);
+    let mut terminal = Terminal::of(world.command(&["say", "run echo ran > proof.txt\nsay after"]));
+    terminal.wait_for("[y] 批准、[n] 拒绝，或 [s] 跳过（稍后决定）？");
+    assert!(terminal.seen.contains("需要批准") && terminal.seen.contains("  位于 "), "{}", terminal.seen);
+    terminal.type_line("批准");
+    terminal.wait_for("after");
+    assert_eq!(terminal.finish().0, Some(0));
+    assert!(world.project.join("proof.txt").exists());
+    world.ok(&["say", "--detach", "run rm proof.txt"]);
+    let id = world.wait_for_approval("shop-1");
+    let listed = world.ok(&["approvals"]).stdout;
+    assert!(listed.contains("待决定"), "{listed}");
+    let shown = world.ok(&["approvals", &id]).stdout;
+    assert!(shown.contains(&format!("批准：tl approve {id}\n拒绝：tl deny {id}\n")), "{shown}");
+    let denied = world.ok(&["deny", &id]).stdout;
+    assert!(denied.starts_with("已拒绝：") && denied.contains("查看进展：tl show shop-1 --follow"), "{denied}");
+    world.wait_for_turns("shop-1", 2);
+    let order = |args: &[&str]| world.ok(args).stdout;
+    let title = "shop-1 *run echo ran > proof.txt*";
+    assert_eq!(order(&["note", "shop-1", "mind the gap"]), format!("{title}：已记下\n"));
+    assert_eq!(order(&["fresh", "shop-1"]), format!("{title}：下一条消息将重新开始\n"));
+    assert_eq!(order(&["close", "shop-1"]), format!("{title}：已关闭\n"));
+    assert_eq!(order(&["reopen", "shop-1"]), format!("{title}：已重新打开\n"));
 }
 
 #[test]

@@ -43,6 +43,8 @@ fn a_reviewer_cannot_write_nor_can_what_it_starts() {
     assert!(added.contains("demo joined as reviewer, read-only (enforced)\n"), "{added}");
     assert!(!world.project.join("b.txt").exists(), "{added}");
     assert_eq!(failed_tools(&world), 1, "{added}");
+    let card = world.ok(&["show", "shop-1", "--card"]).stdout;
+    assert_eq!(card.matches("edits of files").count(), 1, "only the editor edits unasked: {card}");
 
     let shell = "run echo gone > a.txt; echo new > c.txt; mkdir d; rm a.txt; ls; touch c.txt";
     world.ok(&[&["say", "--detach"], &AS_REVIEWER[..], &[shell]].concat());

@@ -73,6 +73,8 @@ pub struct ReadOnly {
     /// Its own state, which it has to write all the same. `~/`, `{home}/` and `$NAME` are understood; what ends with a
     /// slash is made.
     pub writable: Vec<String>,
+    /// What it then runs without a question, in words, if that is not what it runs elsewhere; empty if it is nothing.
+    pub runs_unasked: Option<String>,
 }
 
 /// Whether an agent asks before it does things.

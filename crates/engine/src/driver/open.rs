@@ -12,7 +12,7 @@ use throughline_acp::outgoing::{self, ConfigValue, McpServer, OutgoingFrame, Sur
 use throughline_acp::request_id::{Opening, RequestId};
 use throughline_model::effect::Process;
 use throughline_model::runtime_session::{
-    AgentDescription, Capabilities, Choice, Failure, RuntimeDescription, SettingChange, Terms,
+    AgentDescription, Capabilities, Choice, Failure, RuntimeDescription, SettingChange, Terms, WriteAccess,
 };
 use throughline_model::task::{NativeFate, Report};
 
@@ -233,6 +233,12 @@ impl Driver {
         let about = link.opening.initialized.as_ref().map(|known| known.agent.clone()).unwrap_or_default();
         let forked_from = link.opening.fork.clone();
         let write_access = self.shared.held_to(process, &link.opening.agent, link.opening.role, &settings);
+        let mut terms = terms;
+        let profile = self.shared.config.agent(&link.opening.agent);
+        let held = matches!(write_access, WriteAccess::ReadOnly { enforced_by: Some(_) });
+        if let Some(what) = profile.and_then(|agent| agent.read_only.runs_unasked.clone()).filter(|_| held) {
+            terms.runs_unasked = Some(what).filter(|what| !what.is_empty());
+        }
         let described = describe(about, offers, settings, opened, terms);
         let description = RuntimeDescription { forked_from, write_access, ..described };
         let mark = link.mark();

@@ -98,6 +98,52 @@ catalogue! {
         span_seconds(n) { en: "{n} s", zh: "{n} 秒" }
         span_minutes(minutes, seconds) { en: "{minutes} min {seconds} s", zh: "{minutes} 分 {seconds} 秒" }
 
+        // A terminal: requests, and what became of an order.
+        wants_approval() { en: "needs approval", zh: "需要批准" }
+        asks_to() { en: "asks", zh: "请求" }
+        only_described() {
+            en: "that is the agent's description: it did not send what it would do",
+            zh: "这是智能体的描述：它没有发来具体要做什么"
+        }
+        too_long_here(command) {
+            en: "… and more: too long to be approved here; {command}",
+            zh: "……还有更多：太长，不能在这里批准；{command}"
+        }
+        in_folder(root) { en: "in {root}", zh: "位于 {root}" }
+        how_to_approve(command) { en: "approve: {command}", zh: "批准：{command}" }
+        how_to_deny(command) { en: "deny:    {command}", zh: "拒绝：{command}" }
+        how_to_answer(command) { en: "answer: {command}", zh: "回答：{command}" }
+        yes_no_or_skip() {
+            en: "[y]es, [n]o, or [s]kip (decide later)? ",
+            zh: "[y] 批准、[n] 拒绝，或 [s] 跳过（稍后决定）？ "
+        }
+        watching_on() { en: "watching on: Ctrl-C only ends the watching", zh: "继续查看：Ctrl-C 只结束查看" }
+        nothing_to_decide() { en: "there is nothing left to decide here", zh: "这里没有要决定的了" }
+        decided_elsewhere(word) { en: "{word} elsewhere", zh: "{word}（在别处）" }
+        by_you(what) { en: "{what} by you", zh: "{what}，由你决定" }
+        by_another(what) { en: "{what} by somebody else", zh: "{what}，由他人决定" }
+        from_surface(what, surface) { en: "{what}, from {surface}", zh: "{what}，来自 {surface}" }
+        approval_pending() { en: "pending", zh: "待决定" }
+        approval_ruled() { en: "ruled", zh: "按规则" }
+        approval_settled() { en: "settled", zh: "已处理" }
+        no_need_to_ask(rule, command) {
+            en: "{rule}: no need to ask again; take it back with: {command}",
+            zh: "{rule}：以后不再询问；收回：{command}"
+        }
+        approved_once(why) { en: "approved this once: {why}", zh: "仅批准这一次：{why}" }
+        watch_with(command) { en: "watch it with: {command}", zh: "查看进展：{command}" }
+        message_taken_back() { en: "the message was taken back", zh: "消息已收回" }
+        message_moved() { en: "the message was moved to another task", zh: "消息已移到另一个任务" }
+        budget_goes_on() { en: "the budget is extended: the work goes on", zh: "预算已延长：工作继续" }
+        work_goes_on(command) { en: "the work goes on: {command}", zh: "工作继续进行：{command}" }
+        told_to_stop() { en: "is told to stop", zh: "已要求停止" }
+        starts_over() { en: "starts over with its next message", zh: "下一条消息将重新开始" }
+        goes_on_with(what) { en: "goes on with {what}", zh: "改由 {what} 继续" }
+        runs_again() { en: "runs again", zh: "重新运行" }
+        told_no_answer() { en: "is told that there is no answer", zh: "已告知没有回答" }
+        has_its_answer() { en: "has its answer", zh: "已得到回答" }
+        noted() { en: "noted", zh: "已记下" }
+
         // The card.
         label_state() { en: "state", zh: "状态" }
         label_request() { en: "request", zh: "请求" }
@@ -189,6 +235,10 @@ catalogue! {
         queued_first(agent) {
             en: "queued: {agent} is busy with another turn, this comes next",
             zh: "排队中：{agent} 正忙于另一轮，接下来就是这一条"
+        }
+        decided_fork_as(key, title, source) {
+            en: "→ {key} *{title}* tries another way beside {source}",
+            zh: "→ {key} *{title}*：在 {source} 之外另试一条路"
         }
         queued_for(behind) { en: "queued: waits for {behind}", zh: "排队中：等待 {behind}" }
         joined(agent, role) { en: "{agent} joined as {role}", zh: "{agent} 已以{role}身份加入" }
