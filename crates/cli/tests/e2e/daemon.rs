@@ -219,3 +219,21 @@ fn what_a_turn_left_running_ends_with_its_session() {
     let left = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok).filter(marked).count();
     assert_eq!(left, 0, "processes are left");
 }
+
+/// A turn that ended while nobody listened: its end is in what the next daemon reads, after a lot else.
+#[test]
+fn a_turn_that_had_ended_is_not_stopped_by_the_end_of_everything() {
+    let world = World::new();
+    let floods = "flood 2000000\n".repeat(10);
+    world.ok(&["say", "--detach", &format!("write begun.txt yes\nsleep 500\n{floods}say it is done")]);
+    world.wait_for_file(&world.project.join("begun.txt"));
+    world.kill_daemon();
+    world.wait_for_last_words("\"stopReason\":\"end_turn\"");
+    world.ok(&["up"]);
+    world.ok(&["down", "--all"]);
+    let ended = world.wait_for_entry("shop-1", |entry| entry["type"] == "turn_ended");
+    assert_eq!(ended["outcome"], "completed", "{ended:#}");
+    let shown = world.ok(&["show", "shop-1"]);
+    assert!(shown.stdout.contains("demo: it is done"), "{shown}");
+    assert_eq!(world.keepers(), [0; 0]);
+}

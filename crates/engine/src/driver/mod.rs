@@ -56,6 +56,9 @@ use link::Link;
 /// How long to wait before trying again what the store refused.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// Why a process ends that the person ended with the daemon.
+const STOPPED: &str = "it was stopped by `tl down --all`";
+
 /// All drivers of this daemon.
 #[derive(Clone)]
 pub(crate) struct Drivers {
@@ -90,10 +93,12 @@ struct Run {
     process_ended: Notify,
 }
 
-/// An effect for a driver.
-struct Order {
-    key: String,
-    effect: Effect,
+/// What a driver is told.
+enum Order {
+    /// An effect to perform.
+    Perform { key: String, effect: Effect },
+    /// All processes end: this one is told to, and is heard to its end.
+    End(Process),
 }
 
 impl Drivers {
@@ -125,7 +130,7 @@ impl Drivers {
     /// Hands an effect to the driver of its execution, which is started if there is none.
     pub(crate) fn perform(&self, key: String, effect: Effect) {
         let Some(process) = effect.process() else { return };
-        let mut order = Order { key, effect };
+        let mut order = Order::Perform { key, effect };
         let mut mailboxes = self.shared.mailboxes();
         if let Some(mailbox) = mailboxes.get(&process.execution) {
             match mailbox.send(order) {
@@ -155,22 +160,15 @@ impl Drivers {
         }
     }
 
-    /// Ends all processes. Their sessions are parked, a turn that runs is interrupted.
+    /// Ends all processes. Their sessions are parked, a turn that runs is interrupted: if it still does when all that its
+    /// agent has said is heard.
     pub(crate) async fn stop_all(&self, patience: Duration) {
         self.shared.run.holding.store(true, Ordering::SeqCst);
         for process in self.processes() {
-            let cause = "it was stopped by `tl down --all`".to_owned();
-            let to = StreamId::Task(process.task);
-            let parked = self
-                .shared
-                .core
-                .execute(Request::of(
-                    to,
-                    Command::Task(TaskCommand::Park { session: process.session, cause: cause.clone() }),
-                ))
-                .await;
-            if parked.is_err() {
-                let _ = self.shared.report(process, vec![Report::Exited { cause }], Request::default()).await;
+            if !self.shared.park_for_good(process).await
+                && let Some(mailbox) = self.shared.mailboxes().get(&process.execution)
+            {
+                let _ = mailbox.send(Order::End(process));
             }
         }
         let ended = async {
@@ -211,6 +209,12 @@ impl Shared {
         if tokio::time::timeout(patience, gone).await.is_err() {
             tracing::warn!(executions = ?of, "processes did not end in time");
         }
+    }
+
+    /// Parks a process that is to end with the daemon; false if a turn runs.
+    async fn park_for_good(&self, process: Process) -> bool {
+        let park = TaskCommand::Park { session: process.session, cause: STOPPED.into() };
+        self.core.execute(Request::of(StreamId::Task(process.task), Command::Task(park))).await.is_ok()
     }
 
     /// The keeper's folder of a process.
@@ -349,7 +353,10 @@ impl Driver {
     }
 
     async fn perform(&mut self, order: Order) {
-        let Order { key, effect } = order;
+        let (key, effect) = match order {
+            Order::Perform { key, effect } => (key, effect),
+            Order::End(process) => return self.end(process).await,
+        };
         match effect {
             Effect::StartRuntime { process } => self.start(key, process).await,
             Effect::StopRuntime { process } => self.stop(key, process).await,

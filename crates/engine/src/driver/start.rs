@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout};
 use super::hear::Speaker;
 use super::launch::{InRole, launch_failure, whole};
 use super::link::Link;
-use super::{Driver, RETRY, Shared};
+use super::{Driver, RETRY, STOPPED, Shared};
 use crate::config::AgentProfile;
 use crate::core::Request;
 use crate::error::EngineError;
@@ -172,6 +172,9 @@ impl Driver {
         self.shared.processes().insert(process.session, process);
         metrics::gauge!("throughline_live_processes").set(self.shared.processes().len() as f64);
         self.link = Some(link);
+        if self.shared.run.holding.load(Ordering::SeqCst) {
+            self.end(process).await;
+        }
     }
 
     /// The keeper is gone: what the agent had said is heard, then its end.
@@ -209,6 +212,12 @@ impl Driver {
     /// The process ended: a failed start if it never opened, else a parked session.
     pub(super) async fn ended(&mut self, process: Process, exit: Option<Exit>, stderr: String) {
         let why = exit_in_words(exit.as_ref());
+        if self.shared.run.holding.load(Ordering::SeqCst) {
+            if !self.shared.park_for_good(process).await {
+                self.exited(process, STOPPED.to_owned()).await;
+            }
+            return;
+        }
         let carried = self.carried(process).await;
         let starting = matches!(carried, Ok(Some(carried)) if carried.session.phase == RuntimePhase::Starting);
         if starting {
@@ -271,6 +280,14 @@ impl Driver {
         if let (Some(turn), false) = (running, waits) {
             let _ = self.shared.report(process, vec![Report::Stalled { turn, silent_secs }], Request::default()).await;
         }
+    }
+
+    /// Tells a process to end whose turn runs, as far as the record knows. What its agent has said by then is heard first,
+    /// the turn's own end with it; the end of the process is the last that is heard.
+    pub(super) async fn end(&mut self, process: Process) {
+        let Some(link) = self.link_to(process) else { return };
+        // Who cannot be told is heard to be gone.
+        let _ = link.writer.stop(GRACE).await;
     }
 
     /// Ends a process and its tree, confirms that it is gone, and removes what its keeper left.

@@ -10,7 +10,7 @@ pub mod terminal;
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -248,6 +248,15 @@ impl World {
         self.wait_until(&format!("{count} keepers are left"), || self.keepers().len() == count);
     }
 
+    /// Waits until the last that some agent said, as its keeper has it, contains these words.
+    pub fn wait_for_last_words(&self, words: &str) {
+        let files = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+        self.wait_until(&format!("an agent said {words}"), || {
+            let mut spools = files(self.home.join("keepers")).flat_map(|keeper| files(keeper.join("spool")));
+            spools.any(|spool| end_of(&spool).is_ok_and(|end| end.contains(words)))
+        });
+    }
+
     /// Another setup command for the project, for the next daemon.
     pub fn set_setup(&self, command: &str) {
         let settings = format!("[projects.shop]\nsetup = '{command}'\n");
@@ -282,6 +291,17 @@ impl Drop for World {
             assert_eq!(ran.code, Some(0), "{ran}{}", self.log());
         }
     }
+}
+
+/// The last bytes of a file.
+fn end_of(file: &Path) -> std::io::Result<String> {
+    const BYTES: u64 = 4096;
+    let mut file = std::fs::File::open(file)?;
+    let from = file.metadata()?.len().saturating_sub(BYTES);
+    file.seek(SeekFrom::Start(from))?;
+    let mut end = vec![];
+    file.read_to_end(&mut end)?;
+    Ok(String::from_utf8_lossy(&end).into_owned())
 }
 
 /// Signals a process and waits for its end; false if it was gone before.
