@@ -12,12 +12,13 @@ use throughline_model::present::Locale;
 use throughline_model::project::Project;
 use throughline_model::rejection::Rejection;
 use throughline_model::remember::remembered;
+use throughline_model::reopen::reopens;
 use throughline_model::reply::Reply;
 use throughline_model::route::{Focus, Intent, KnownExecution, RouteContext, RouteDecision, Stated, route};
 use throughline_model::site::Site;
 use throughline_model::state::State;
 use throughline_model::stream::StreamId;
-use throughline_model::task::{MAX_NOTES, TaskCommand, TaskSeed};
+use throughline_model::task::{Lifecycle, MAX_NOTES, TaskCommand, TaskSeed};
 use throughline_model::view::{InputRow, ProjectRow, TaskRow};
 use throughline_store::port::{Answer, Ask, InboxEntry, Lookup};
 
@@ -93,7 +94,7 @@ pub struct Said {
 struct Taken {
     received: Received,
     correction: Option<Command>,
-    note: Option<(StreamId, Command)>,
+    besides: Option<(StreamId, Command)>,
 }
 
 /// A message to think about.
@@ -143,7 +144,7 @@ impl Engine {
         let mut mint = self.inner.core.clock.now().mint();
         let input: InputId = mint.id();
         tracing::Span::current().record("trace", tracing::field::display(input));
-        let Taken { received, correction, note } = self.receive(&message, input, &mut mint).await?;
+        let Taken { received, correction, besides } = self.receive(&message, input, &mut mint).await?;
         if let Some(task) = received.task() {
             self.open_imported(task).await?;
         }
@@ -158,7 +159,7 @@ impl Engine {
             let receive = Command::Conversation(ConversationCommand::Receive(Box::new(received)));
             let to = StreamId::Conversation(message.conversation);
             let said = [receive].into_iter().chain(correction).map(|command| (to, command));
-            let commands = said.chain(note.clone()).collect();
+            let commands = said.chain(besides.clone()).collect();
             Request { inbox: inbox.clone(), commands, ..Request::default() }
         };
         let mut done = self.inner.core.execute(request(received.clone(), correction)).await;
@@ -245,7 +246,7 @@ impl Engine {
             Some((_, Some(reply))) => Some(reply),
             Some((_, None)) | None => self.reply(message.person, &decision, &around).await?,
         };
-        let received = Received {
+        let mut received = Received {
             message: message.brought.as_ref().map(|brought| brought.message.clone()),
             input,
             person: message.person,
@@ -255,19 +256,29 @@ impl Engine {
             urgency: message.urgency,
             reply,
         };
-        let note = self.note(&received, &words).await?;
-        Ok(Taken { received, correction: correction.map(|(_, _, command)| command), note })
+        let besides = self.besides(&received, &words).await?;
+        if let (Some((_, Command::Task(TaskCommand::Reopen))), Some(reply)) = (&besides, &mut received.reply) {
+            reply.text.push('\n');
+            reply.text.push_str(&self.locale(message.person).await?.open_again());
+        }
+        Ok(Taken { received, correction: correction.map(|(_, _, command)| command), besides })
     }
 
-    /// The note that a message asks for, if its task is there and has room. A new task has these words as its goal.
-    async fn note(&self, received: &Received, words: &str) -> Result<Option<(StreamId, Command)>, EngineError> {
-        let (Intent::Continue { task, .. } | Intent::Answer { task, .. }) = received.decision.intent else {
-            return Ok(None);
+    /// What a message asks for besides, by its words: that a closed task is open again, or a note, if its task is there and has
+    /// room. A new task has these words as its goal.
+    async fn besides(&self, received: &Received, words: &str) -> Result<Option<(StreamId, Command)>, EngineError> {
+        let (task, command) = match (&received.decision.intent, remembered(words)) {
+            (Intent::Focus { task }, _) if reopens(words) => (*task, TaskCommand::Reopen),
+            (Intent::Continue { task, .. } | Intent::Answer { task, .. }, Some(note)) => {
+                (*task, TaskCommand::PinNote { person: received.person, text: note.to_owned() })
+            }
+            _ => return Ok(None),
         };
-        let Some(note) = remembered(words) else { return Ok(None) };
-        let room = self.task(task).await?.is_some_and(|task| task.notes.len() < MAX_NOTES);
-        let pin = TaskCommand::PinNote { person: received.person, text: note.to_owned() };
-        Ok(room.then_some((StreamId::Task(task), Command::Task(pin))))
+        let fits = self.task(task).await?.is_some_and(|task| match command {
+            TaskCommand::Reopen => task.lifecycle != Lifecycle::Open,
+            _ => task.notes.len() < MAX_NOTES,
+        });
+        Ok(fits.then_some((StreamId::Task(task), Command::Task(command))))
     }
 
     /// What is said to a message, in the person's language: of one task, what its record says.

@@ -39,6 +39,7 @@ pub mod question;
 mod raw_input;
 pub mod rejection;
 pub mod remember;
+pub mod reopen;
 pub mod reply;
 pub mod route;
 pub mod router;

@@ -129,3 +129,24 @@ fn fresh_drops_the_context_on_request_and_says_why() {
     assert_eq!(execution["runtime_session"]["reason"], "requested");
     assert_eq!(sessions_started(&world), 2);
 }
+
+#[test]
+fn a_closed_task_is_reopened_in_words_and_a_look_at_it_changes_nothing() {
+    let world = World::new();
+    for (number, words) in ["say one", "say two"].into_iter().enumerate() {
+        world.ok(&["say", "--new", words]);
+        world.ok(&["close", &format!("shop-{}", number + 1)]);
+    }
+    let lifecycle = |key: &str| world.task(key)["lifecycle"].clone();
+    let looked = world.ok(&["say", "switch to shop-1"]);
+    assert!(!looked.stdout.contains("open again"), "{looked}");
+    assert_eq!(lifecycle("shop-1"), "closed");
+    let reopened = world.ok(&["say", "reopen shop-1"]);
+    assert!(reopened.stdout.ends_with("It is open again.\n"), "{reopened}");
+    assert_eq!((lifecycle("shop-1"), lifecycle("shop-2")), ("open".into(), "closed".into()));
+    assert_eq!(world.task("shop-1")["executions"][0]["turns"], 1, "no agent was woken");
+    world.ok(&["locale", "zh"]);
+    let reopened = world.ok(&["say", "重新打开 shop-2"]);
+    assert!(reopened.stdout.ends_with("任务已重新打开。\n"), "{reopened}");
+    assert_eq!(lifecycle("shop-2"), "open");
+}

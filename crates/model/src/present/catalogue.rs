@@ -251,6 +251,7 @@ catalogue! {
             en: "queued: {agent} is busy, {n} more wait before this",
             zh: "排队中：{agent} 正忙，前面还有 {n} 条"
         }
+        open_again() { en: "It is open again.", zh: "任务已重新打开。" }
         decided_focus(task) { en: "→ now about {task}", zh: "→ 现在谈 {task}" }
         moved(task, agent) { en: "→ moved to {task} with {agent}", zh: "→ 已移到 {task}，由 {agent} 执行" }
 
