@@ -37,11 +37,15 @@ pub(crate) struct Aim {
 }
 
 impl Aim {
-    /// The turn that a task was asked for last, of this execution or of the primary one; the last that ended if it
-    /// was that quick.
+    /// The turn that a task was asked for last, of this execution or of any; the last that ended if it was that quick.
     pub(crate) fn newest(task: &Task, execution: Option<Uuid>, after: String) -> Outcome<Self> {
-        let meant = |known: &&Execution| execution.map_or(known.primary, |id| known.id == id);
-        let execution = task.executions.iter().find(meant);
+        // Ids of turns are in the order in which they were asked for.
+        let newest = |known: &&Execution| {
+            let active = known.active_turn.as_ref().map(|turn| turn.id);
+            (active.or(known.last_turn.as_ref().map(|turn| turn.id)), known.primary)
+        };
+        let meant = |known: &&Execution| execution.is_none_or(|id| known.id == id);
+        let execution = task.executions.iter().filter(meant).max_by_key(newest);
         let requested = execution.and_then(|execution| {
             let active = execution.active_turn.as_ref().map(|turn| (turn.input, Some(turn.id)));
             let queued = execution.queue.first().map(|queued| (queued.input, None));

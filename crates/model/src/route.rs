@@ -105,7 +105,7 @@ pub enum Intent {
     Retry {
         /// Which task.
         task: TaskId,
-        /// Which execution's; the primary one's if none is named.
+        /// Which execution's; that of the one that failed, else the primary one's, if none is named.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         execution: Option<ExecutionId>,
     },

@@ -92,6 +92,16 @@ fn a_reviewer_that_failed_no_longer_keeps_the_task_failed() {
 }
 
 #[test]
+fn what_failed_is_what_is_run_again_whoever_it_was() {
+    let (mut world, task, reviewer) = reviewing();
+    world.answers(task, reviewer, TurnAnswer::Failed { failure: broken("turn_failed") });
+    let person = world.person;
+    world.tell(task, TaskCommand::Retry { person, execution: None }).expect("it failed");
+    assert!(world.known(task, reviewer).active.is_some());
+    assert!(world.primary(task).active.is_none(), "the editor's turn had worked");
+}
+
+#[test]
 fn a_turn_that_runs_is_stopped_and_nothing_that_it_asks_is_ever_approved() {
     let (mut world, task, reviewer) = reviewing();
     let approval = world.mint.id();

@@ -113,7 +113,11 @@ pub(super) async fn shown(
         return Ok(());
     }
     let aim = match sent.decision.aim.intent.as_str() {
-        "retry" | "correct" => Aim::newest(&state, sent.decision.aim.target.execution, after)?,
+        "retry" => Aim::newest(&state, sent.decision.aim.target.execution, after)?,
+        "correct" => {
+            let primary = state.executions.iter().find(|execution| execution.primary).map(|execution| execution.id);
+            Aim::newest(&state, sent.decision.aim.target.execution.or(primary), after)?
+        }
         _ => Aim { task, input: sent.input.id, turn: sent.turn, after },
     };
     follow(context, aim, interrupt).await

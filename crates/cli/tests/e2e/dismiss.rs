@@ -21,6 +21,10 @@ fn a_reviewer_that_failed_is_dismissed_and_the_task_rests() {
     world.ok(&["say", "say one"]);
     world.fails(&[&REVIEWER[..], &["fail"]].concat(), 1, "turn_failed");
     assert_eq!(activity(&world), "failed");
+    // What failed can be run again, whoever it was.
+    world.fails(&["retry", "shop-1"], 1, "turn_failed");
+    let task = world.task("shop-1");
+    assert_eq!((&task["executions"][0]["turns"], &task["executions"][1]["turns"]), (&1.into(), &2.into()), "{task:#}");
     // Nobody is left to do the work of the last editor.
     let refused = world.fails(&["dismiss", "shop-1", "--role", "editor"], 1, "last_execution");
     assert!(refused.stderr.contains("`tl switch shop-1 --agent A`"), "{refused}");

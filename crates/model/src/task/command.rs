@@ -220,7 +220,7 @@ pub enum TaskCommand {
     Retry {
         /// Who asks.
         person: PersonId,
-        /// Of which execution; of the primary one if none is named.
+        /// Of which execution; of the one that failed, else of the primary one, if none is named.
         #[serde(default)]
         execution: Option<ExecutionId>,
     },

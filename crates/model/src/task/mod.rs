@@ -258,6 +258,14 @@ impl Task {
         live.min_by_key(|execution| (execution.activity().rank(), !execution.primary))
     }
 
+    /// The execution whose last turn did not work out, the primary one first.
+    fn failed(&self) -> Option<&Execution> {
+        let failed =
+            |known: &&Execution| matches!(known.activity(), Activity::Failed { .. } | Activity::Blocked { .. });
+        let live = self.executions.iter().filter(|execution| execution.ended.is_none());
+        live.filter(failed).min_by_key(|execution| !execution.primary)
+    }
+
     /// The last words of whoever waits for an answer, else of the primary execution.
     #[must_use]
     pub fn last_said(&self) -> &str {

@@ -181,7 +181,7 @@ impl Draft {
     pub(super) fn retry(&mut self, person: PersonId, execution: Option<ExecutionId>) -> Result<(), Rejection> {
         let target = match execution {
             Some(id) => self.task.execution(id).filter(|target| target.ended.is_none()),
-            None => self.task.primary(),
+            None => self.task.failed().or_else(|| self.task.primary()),
         };
         let Some(target) = target else { return Err(Rejection::NotFound { what: "execution" }) };
         if target.active.is_some() {
