@@ -31,8 +31,8 @@ pub struct Delivery {
     /// About which task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskRef>,
-    /// Why it is sent: `approval`, `question`, `completed`, `failed`, `reply`, `digest`, or a change of a message that is
-    /// there (`decided`, `progress`, `worked`).
+    /// Why it is sent: `approval`, `question`, `completed`, `failed`, `reply`, `digest`, `unsure` (one of the first four may
+    /// not have arrived), or a change of a message that is there (`decided`, `progress`, `worked`).
     pub kind: String,
     /// What it is about. What is sent is written from the record when it leaves.
     pub text: String,

@@ -160,3 +160,21 @@ fn a_file_whose_answer_is_lost_goes_once_more_only_where_the_platform_knows_it()
     assert_eq!(app.sent().iter().filter(|sent| sent.kind == "file").count(), 1);
     assert!(app.calls("upload").len() >= 2, "it was sent again, and is one message");
 }
+
+#[test]
+fn a_file_that_cannot_be_had_is_given_up_and_holds_nobody_up() {
+    let (bot, _app, world) = paired();
+    for _ in 0..40 {
+        bot.refuses("getFile", 500, "Internal Server Error");
+    }
+    bot.says_in(
+        ADA,
+        ADA,
+        json!({"document": {"file_id": "f", "file_name": "plan.txt", "file_size": 3}, "caption": "look"}),
+    );
+    bot.says(ADA, "/tasks");
+    said(&bot, "the file plan.txt cannot be had");
+    said(&bot, "Nothing is open");
+    assert_eq!(bot.calls("getFile").len(), 4);
+    assert_eq!(world.json(&["tasks", "--all"])["tasks"].as_array().map(Vec::len), Some(0));
+}

@@ -5,6 +5,7 @@
 //! - an update has one effect: what follows from it commits together with its key, and a key that is known is done (P7);
 //! - a button decides only what was shown above it, for who may decide it, while it is open (P5).
 
+mod attached;
 mod called;
 mod files;
 mod notices;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use throughline_channels::rich::Rich;
-use throughline_channels::{Account, Beyond, Inbox, NotTaken, Outbound, RemoteFile, SendError, Setting, Update, What};
+use throughline_channels::{Account, Beyond, Inbox, NotTaken, Outbound, RemoteFile, Setting, Update, What};
 use throughline_model::channel::Channel;
 use throughline_model::command::Command;
 use throughline_model::content::ContentBlock;
@@ -37,6 +38,7 @@ use crate::core::{ExecuteError, Request};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::say::{Brought, Idempotency, Message};
+use attached::Fetches;
 use files::Wish;
 use order::{Heard, Order};
 use strangers::Strangers;
@@ -51,6 +53,7 @@ pub(crate) struct Gateway {
     engine: Engine,
     account: Account,
     strangers: Strangers,
+    fetches: Fetches,
 }
 
 #[async_trait]
@@ -76,7 +79,7 @@ impl Inbox for Gateway {
 
 impl Gateway {
     pub(crate) fn new(engine: Engine, account: Account) -> Self {
-        Self { engine, account, strangers: Strangers::default() }
+        Self { engine, account, strangers: Strangers::default(), fetches: Fetches::default() }
     }
 
     async fn handle(&self, update: &Update) -> Result<(), EngineError> {
@@ -200,7 +203,7 @@ impl Gateway {
             content.push(ContentBlock::text(text));
         }
         for file in words.files {
-            match self.fetched(file).await? {
+            match self.fetched(&update.key, file).await? {
                 Ok(block) => content.push(block),
                 Err(why) => {
                     let locale = self.engine.locale(person).await?;
@@ -343,24 +346,6 @@ impl Gateway {
             Answer::Deliveries(rows) => Ok(rows.into_iter().next()),
             _ => Ok(None),
         }
-    }
-
-    /// A file as part of a message; why not, if the platform will never give it.
-    async fn fetched(&self, file: &RemoteFile) -> Result<Result<ContentBlock, String>, EngineError> {
-        let most = self.account.channel.abilities().max_file_bytes;
-        if file.bytes.is_some_and(|bytes| bytes > most) {
-            return Ok(Err(format!("> {} MB", most >> 20)));
-        }
-        let bytes = match self.account.channel.fetch(file, most).await {
-            Ok(bytes) => bytes,
-            Err(SendError::Dead(why)) => return Ok(Err(why)),
-            Err(error) => return Err(EngineError::NotFetched { why: error.to_string() }),
-        };
-        let blob = self.engine.store().put_blob(bytes).await?;
-        Ok(Ok(match file.mime.starts_with("image/") {
-            true => ContentBlock::Image { blob, mime: file.mime.clone(), name: Some(file.name.clone()) },
-            false => ContentBlock::File { blob, mime: file.mime.clone(), name: file.name.clone() },
-        }))
     }
 }
 

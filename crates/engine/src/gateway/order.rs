@@ -194,7 +194,8 @@ impl Engine {
         })
     }
 
-    /// The task with this key, for someone who may see it; the one in focus if none is named.
+    /// The task with this key, or the one in focus if none is named, for someone who may see it: what was said in a group
+    /// can be answered by everyone there.
     pub(super) async fn named_task(
         &self,
         person: PersonId,
@@ -202,16 +203,19 @@ impl Engine {
         focus: Option<TaskId>,
         locale: Locale,
     ) -> Result<Result<TaskId, String>, EngineError> {
-        if key.is_empty() {
-            return Ok(focus.ok_or_else(|| locale.no_task_here()));
-        }
-        let found: Option<TaskRow> = match self.store().ask(Ask::TaskByKey(key.to_lowercase())).await? {
+        let ask = match focus {
+            _ if !key.is_empty() => Ask::TaskByKey(key.to_lowercase()),
+            Some(focus) => Ask::Task(focus),
+            None => return Ok(Err(locale.no_task_here())),
+        };
+        let found: Option<TaskRow> = match self.store().ask(ask).await? {
             Answer::Task(row) => row.map(|row| *row),
             _ => None,
         };
         let projects = self.projects_of(person).await?;
         let mine = found.filter(|row| projects.iter().any(|known| known.id == row.project));
-        Ok(mine.map(|row| row.id).ok_or_else(|| locale.no_such_task(key)))
+        let none = || if key.is_empty() { locale.no_task_here() } else { locale.no_such_task(key) };
+        Ok(mine.map(|row| row.id).ok_or_else(none))
     }
 }
 
