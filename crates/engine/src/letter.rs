@@ -145,7 +145,12 @@ impl Writer<'_> {
                 Ok(Some(Letter { buttons, ..plain(text) }))
             }
             (push, _, None, Some((turn, task))) => {
-                let Some((text, whole)) = self.ended(locale, push, task, turn).await? else { return Ok(None) };
+                let Some((mut text, whole)) = self.ended(locale, push, task, turn).await? else { return Ok(None) };
+                // What is said here without a word about where it belongs goes on with the focus.
+                let in_focus = conversation.focus.values().any(|focus| *focus == task);
+                if push == PushReason::AsksQuestion && !in_focus {
+                    text = text.and(Look::Plain, format!("\n{}", locale.answer_here()));
+                }
                 let button = |label, choice| Button { label, token: Token { delivery: delivery.id, choice }.write() };
                 let more = (!whole).then(|| button(locale.button_more(), Chosen::More));
                 let retry = (push == PushReason::Failed).then(|| button(locale.button_retry(), Chosen::Retry));

@@ -155,3 +155,18 @@ fn what_was_taken_before_a_kill_is_answered_once() {
     assert_eq!(world.json(&["tasks", "--all"])["tasks"].as_array().expect("tasks").len(), 1);
     assert_eq!(bot.sent().iter().filter(|sent| sent.shown.text.contains("new task")).count(), 1);
 }
+
+#[test]
+fn a_question_of_a_task_from_elsewhere_says_how_it_is_answered() {
+    let bot = BotApi::start();
+    let world = with_bot(&bot);
+    pair(&world, &bot, ADA);
+    bot.says(ADA, "/new ask which size?");
+    let here = said(&bot, "❓ shop-1");
+    assert!(!here.shown.text.contains("Answer this message"), "it is in focus: {here:?}");
+    world.ok(&["say", "--new", "ask which colour?"]);
+    let elsewhere = said(&bot, "❓ shop-2");
+    assert!(elsewhere.shown.text.ends_with("Answer this message with your words."), "{elsewhere:?}");
+    bot.answers(ADA, &elsewhere, "say green");
+    bot.wait_for_sent(|sent| sent.shown.text.contains("✓ shop-2") && sent.shown.text.ends_with("green"));
+}
