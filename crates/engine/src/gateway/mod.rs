@@ -14,6 +14,7 @@ mod press;
 mod strangers;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use throughline_channels::rich::Rich;
@@ -47,6 +48,10 @@ use strangers::Strangers;
 const POLITE: &str = "Hello. I only talk to people that I know. If this is your Throughline: `tl pair` gives you a code to send me. / 你好，我只和认识的人说话。如果这是你的 Throughline：`tl pair` 会给你一个配对码，请发给我。";
 /// What someone is told whose code does not work.
 const BAD_CODE: &str = "This code does not work, or not any more. `tl pair` gives you another one. / 配对码无效或已过期，`tl pair` 会给你新的。";
+
+/// How often, and how long apart, is looked for a message that may be one which is being sent: for ten seconds.
+const MOST_LOOKS: usize = 200;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// One channel's way in.
 pub(crate) struct Gateway {
@@ -332,13 +337,29 @@ impl Gateway {
         answers: Option<&str>,
     ) -> Result<Option<ReplyTo>, EngineError> {
         let Some(message) = answers else { return Ok(None) };
-        let name = NameRow::of_message(conversation, message);
-        let Answer::Name(Some(of)) = self.engine.store().ask(Ask::Name(name)).await? else { return Ok(None) };
-        let Some(delivery) = of.parse().ok() else { return Ok(None) };
+        let Some(delivery) = self.behind(conversation, message).await? else { return Ok(None) };
         Ok(self.delivery(delivery).await?.and_then(|row| match (row.approval, row.task) {
             (Some(approval), _) => Some(ReplyTo::Approval(approval)),
             (None, task) => task.map(ReplyTo::Task),
         }))
+    }
+
+    /// The delivery that became this message. People may see it, and answer, before we have heard what it is called.
+    async fn behind(&self, conversation: ConversationId, message: &str) -> Result<Option<DeliveryId>, EngineError> {
+        let name = NameRow::of_message(conversation, message);
+        for _ in 0..MOST_LOOKS {
+            let state = self.engine.state(StreamId::Conversation(conversation)).await?;
+            let mut outbound = state.conversation().into_iter().flat_map(|known| &known.outbound);
+            let sending = outbound.any(|known| known.handed.attempted);
+            if let Answer::Name(Some(of)) = self.engine.store().ask(Ask::Name(name.clone())).await? {
+                return Ok(of.parse().ok());
+            }
+            if !sending {
+                return Ok(None);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        Ok(None)
     }
 
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryRow>, EngineError> {
