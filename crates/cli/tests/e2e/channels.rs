@@ -1,6 +1,7 @@
 //! Work from chats: pairing, messages, buttons, and the same task from everywhere. The platforms are stubs that keep
 //! the real ones' rules; the daemon is the real one.
 
+use crate::support::chats::{pair, with_bot};
 use crate::support::{World, kill_and_wait};
 use rustix::process::Signal;
 use throughline_testkit::telegram::{BotApi, Sent};
@@ -8,20 +9,6 @@ use throughline_testkit::telegram::{BotApi, Sent};
 const ADA: i64 = 42;
 const MALLORY: i64 = 99;
 const EVE: i64 = 98;
-
-fn with_bot(bot: &BotApi) -> World {
-    World::with_settings(&telegram(bot))
-}
-
-fn telegram(bot: &BotApi) -> String {
-    format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", bot.token(), bot.url())
-}
-
-fn pair(world: &World, bot: &BotApi, user: i64) {
-    let pairing = world.json(&["pair", "telegram"]);
-    bot.says(user, pairing["say"].as_str().expect("what to say"));
-    said(bot, "Paired");
-}
 
 fn said(bot: &BotApi, words: &str) -> Sent {
     bot.wait_for_sent(|sent| sent.shown.text.contains(words))

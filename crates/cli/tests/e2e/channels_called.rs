@@ -8,6 +8,7 @@ use throughline_testkit::feishu::{APP_ID, APP_SECRET, Callback, OpenPlatform, VE
 use throughline_testkit::telegram::BotApi;
 
 use crate::support::World;
+use crate::support::chats::telegram;
 
 const ADA: i64 = 42;
 const PUBLIC: &str = "[web]\npublic_url = \"https://desk.example\"\n";
@@ -18,10 +19,6 @@ fn address(world: &World) -> String {
     let notice = std::fs::read(world.home.join("daemon.json")).expect("a daemon");
     let notice: Value = serde_json::from_slice(&notice).expect("its notice");
     notice["url"].as_str().expect("its address").trim_start_matches("http://").trim_end_matches('/').to_owned()
-}
-
-fn telegram(bot: &BotApi) -> String {
-    format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", bot.token(), bot.url())
 }
 
 #[test]

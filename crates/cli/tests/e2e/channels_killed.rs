@@ -5,27 +5,13 @@ use std::net::TcpStream;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use throughline_testkit::feishu::{APP_ID, APP_SECRET, OpenPlatform};
+use throughline_testkit::feishu::OpenPlatform;
 use throughline_testkit::telegram::{BotApi, Sent};
 
+use crate::support::chats::{feishu, pair, telegram};
 use crate::support::{World, kill_and_wait};
 
 const ADA: i64 = 42;
-
-fn telegram(bot: &BotApi) -> String {
-    format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", bot.token(), bot.url())
-}
-
-fn feishu(app: &OpenPlatform) -> String {
-    let url = app.url();
-    format!("[channels.feishu]\napp_id = \"{APP_ID}\"\napp_secret = \"{APP_SECRET}\"\ndomain = \"{url}\"\n")
-}
-
-fn pair(world: &World, bot: &BotApi, user: i64) {
-    let pairing = world.json(&["pair", "telegram"]);
-    bot.says(user, pairing["say"].as_str().expect("what to say"));
-    bot.wait_for_sent(|sent| sent.chat == user && sent.shown.text.contains("Paired"));
-}
 
 /// Kills the daemon at once, and starts the next.
 fn kill(world: &World) {

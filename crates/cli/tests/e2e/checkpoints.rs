@@ -1,17 +1,6 @@
 //! What a turn changed: told in the timeline, whole in the diff, and never at the cost of the person's repository.
 
-use std::path::Path;
-use std::process::Command;
-
-use crate::support::World;
-
-#[expect(clippy::disallowed_methods, reason = "the person's own git")]
-fn git(root: &Path, args: &[&str]) -> String {
-    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.invalid"];
-    let ran = Command::new("git").args(identity).args(args).current_dir(root).output().expect("git runs");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    String::from_utf8_lossy(&ran.stdout).into_owned()
-}
+use crate::support::{World, git};
 
 fn after(entry: &serde_json::Value) -> bool {
     entry["type"] == "checkpoint_taken" && entry["side"] == "after"

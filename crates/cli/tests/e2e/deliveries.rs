@@ -6,6 +6,7 @@ use throughline_testkit::fault::Fault;
 use throughline_testkit::telegram::BotApi;
 
 use crate::support::World;
+use crate::support::chats::with_bot;
 
 const ADA: i64 = 42;
 
@@ -23,8 +24,7 @@ fn wait_for(world: &World, key: &str, state: &str) -> Value {
 #[test]
 fn what_did_not_arrive_is_seen_with_its_reason_where_the_task_is() {
     let bot = BotApi::start();
-    let settings = format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", bot.token(), bot.url());
-    let world = World::with_settings(&settings);
+    let world = with_bot(&bot);
     assert!(world.ok(&["deliveries"]).stdout.contains("tl pair"), "nothing yet");
     bot.says(ADA, world.json(&["pair", "telegram"])["say"].as_str().expect("what to say"));
     bot.wait_for_sent(|sent| sent.shown.text.contains("Paired"));

@@ -2,18 +2,9 @@
 //! and without a trace in the person's repository but its list of worktrees.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::support::World;
+use crate::support::{World, git};
 use serde_json::Value;
-
-#[expect(clippy::disallowed_methods, reason = "the person's own git")]
-fn git(root: &Path, args: &[&str]) -> String {
-    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.invalid"];
-    let ran = Command::new("git").args(identity).args(args).current_dir(root).output().expect("git runs");
-    assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
-    String::from_utf8_lossy(&ran.stdout).into_owned()
-}
 
 /// A repository with a commit, something staged and something not.
 fn repository(world: &World) {

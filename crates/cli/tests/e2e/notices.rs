@@ -3,26 +3,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use throughline_testkit::feishu::{APP_ID, APP_SECRET, OpenPlatform};
+use throughline_testkit::feishu::OpenPlatform;
 use throughline_testkit::telegram::{BotApi, Sent};
 
 use crate::support::World;
+use crate::support::chats::{feishu, pair, telegram, with_bot};
 
 const ADA: i64 = 42;
-
-fn telegram(bot: &BotApi) -> String {
-    format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", bot.token(), bot.url())
-}
-
-fn with_bot(bot: &BotApi) -> World {
-    World::with_settings(&telegram(bot))
-}
-
-fn pair(world: &World, bot: &BotApi, user: i64) {
-    let pairing = world.json(&["pair", "telegram"]);
-    bot.says(user, pairing["say"].as_str().expect("what to say"));
-    bot.wait_for_sent(|sent| sent.chat == user && sent.shown.text.contains("Paired"));
-}
 
 fn said(bot: &BotApi, words: &str) -> Sent {
     bot.wait_for_sent(|sent| sent.shown.text.contains(words))
@@ -153,11 +140,6 @@ fn a_chat_says_what_it_is_told_and_changes_it() {
     said(&bot, "这里会通知你：批准，结果。");
     bot.says(ADA, "/digest");
     said(&bot, "也没有需要你处理的");
-}
-
-fn feishu(app: &OpenPlatform) -> String {
-    let url = app.url();
-    format!("[channels.feishu]\napp_id = \"{APP_ID}\"\napp_secret = \"{APP_SECRET}\"\ndomain = \"{url}\"\n")
 }
 
 fn pair_feishu(world: &World, app: &OpenPlatform) {

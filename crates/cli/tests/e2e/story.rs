@@ -4,10 +4,10 @@
 //! What is waited for is one message by its words, so it does not matter what else comes meanwhile: a message that tells how
 //! far work is comes only where the work takes long.
 
-use throughline_testkit::feishu::{APP_ID, APP_SECRET, Message, OpenPlatform};
+use throughline_testkit::feishu::{Message, OpenPlatform};
 use throughline_testkit::telegram::{BotApi, Sent};
 
-use crate::support::World;
+use crate::support::{World, chats};
 
 const ADA: i64 = 42;
 const ADA_OPEN_ID: &str = "ou_ada";
@@ -63,7 +63,7 @@ trait Phone {
 
 impl Phone for BotApi {
     fn settings(&self) -> String {
-        format!("[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n", self.token(), self.url())
+        chats::telegram(self)
     }
 
     fn channel(&self) -> &'static str {
@@ -95,8 +95,7 @@ impl Phone for BotApi {
 
 impl Phone for OpenPlatform {
     fn settings(&self) -> String {
-        let url = self.url();
-        format!("[channels.feishu]\napp_id = \"{APP_ID}\"\napp_secret = \"{APP_SECRET}\"\ndomain = \"{url}\"\n")
+        chats::feishu(self)
     }
 
     fn channel(&self) -> &'static str {
@@ -198,10 +197,11 @@ impl Story<'_> {
     }
 }
 
-fn begin<'a>(phone: &'a dyn Phone, world: &'a World) -> Story<'a> {
-    let story = Story { phone, world, told: String::new() };
+fn begin<'a>(phone: &'a dyn Phone, world: &'a World, paired: &str) -> Story<'a> {
+    let mut story = Story { phone, world, told: String::new() };
     let pairing = world.json(&["pair", phone.channel()]);
     story.phone.says(pairing["say"].as_str().expect("what to say"));
+    story.sees(0, &[paired]);
     story
 }
 
@@ -209,8 +209,7 @@ fn begin<'a>(phone: &'a dyn Phone, world: &'a World) -> Story<'a> {
 fn as_read_on_a_phone_in_english() {
     let bot = BotApi::start();
     let world = World::with_settings(&bot.settings());
-    let mut story = begin(&bot, &world);
-    story.sees(0, &["Paired"]);
+    let mut story = begin(&bot, &world, "Paired");
     story.says("/help", &["/new TEXT"]);
     story.says("/tasks", &["Nothing is open"]);
     story.says("/new plan look around; write notes", &["→ new task", "✓ shop-1"]);
@@ -247,8 +246,7 @@ fn as_read_on_a_phone_in_chinese() {
     let app = OpenPlatform::start();
     let world = World::with_settings(&app.settings());
     world.ok(&["locale", "zh"]);
-    let mut story = begin(&app, &world);
-    story.sees(0, &["配对成功"]);
+    let mut story = begin(&app, &world, "配对成功");
     story.says("/help", &["/new 文字"]);
     story.says("/tasks", &["没有打开的任务"]);
     story.says("/new plan 看一看; 写笔记", &["→ 新任务", "✓ shop-1"]);
@@ -285,8 +283,7 @@ fn as_read_on_a_phone_in_chinese() {
 fn on_the_way_in_english() {
     let bot = BotApi::start();
     let world = World::with_settings(&bot.settings());
-    let mut story = begin(&bot, &world);
-    story.sees(0, &["Paired"]);
+    let mut story = begin(&bot, &world, "Paired");
     story.says_at_the_desk("say the cart is ready", &["✓ shop-1"]);
     story.says_at_the_desk("say the login is ready", &["✓ shop-2"]);
     story.says("make it green", &["Which"]);
@@ -309,8 +306,7 @@ fn on_the_way_in_chinese() {
     let app = OpenPlatform::start();
     let world = World::with_settings(&app.settings());
     world.ok(&["locale", "zh"]);
-    let mut story = begin(&app, &world);
-    story.sees(0, &["配对成功"]);
+    let mut story = begin(&app, &world, "配对成功");
     story.says_at_the_desk("say 购物车好了", &["✓ shop-1"]);
     story.says_at_the_desk("say 登录好了", &["✓ shop-2"]);
     story.says("继续", &["哪"]);

@@ -29,9 +29,10 @@ impl Gateway {
     ) -> Result<bool, EngineError> {
         let Some((name, rest)) = order::command(text.trim()) else { return Ok(false) };
         let locale = self.engine.locale(person).await?;
+        let here = Here { person, conversation, locale };
         let done = match name {
-            "notify" => self.engine.notify_order(person, conversation, locale, rest).await,
-            "quiet" => self.engine.quiet_order(person, conversation, locale, rest).await,
+            "notify" => self.engine.notify_order(here, rest).await,
+            "quiet" => self.engine.quiet_order(here, rest).await,
             // In a chat with them alone it is told in place of what is held there.
             "digest" if update.setting == Setting::Private => {
                 let digest = Command::Conversation(ConversationCommand::Digest);
@@ -55,18 +56,19 @@ impl Gateway {
     }
 }
 
+/// Who orders, and where.
+#[derive(Clone, Copy)]
+struct Here {
+    person: PersonId,
+    conversation: ConversationId,
+    locale: Locale,
+}
+
 impl Engine {
-    async fn notify_order(
-        &self,
-        person: PersonId,
-        conversation: ConversationId,
-        locale: Locale,
-        rest: &str,
-    ) -> Result<String, EngineError> {
+    async fn notify_order(&self, here: Here, rest: &str) -> Result<String, EngineError> {
+        let Here { person, conversation, locale } = here;
         match rest {
-            "" => {
-                return Ok(format!("{}\n\n{}", self.told(person, conversation, locale).await?, locale.notify_usage()));
-            }
+            "" => return Ok(format!("{}\n\n{}", self.told(here).await?, locale.notify_usage())),
             "all" | "on" | "全部" => self.tune(conversation, Reasons::default()).await?,
             "off" | "none" | "关闭" => self.tune(conversation, Reasons::none()).await?,
             "main" => self.choose_main(person, Some(conversation)).await?,
@@ -77,37 +79,23 @@ impl Engine {
                 }
             },
         }
-        self.told(person, conversation, locale).await
+        self.told(here).await
     }
 
-    async fn quiet_order(
-        &self,
-        person: PersonId,
-        conversation: ConversationId,
-        locale: Locale,
-        rest: &str,
-    ) -> Result<String, EngineError> {
+    async fn quiet_order(&self, here: Here, rest: &str) -> Result<String, EngineError> {
         match rest.split_once(char::is_whitespace).map(|(hours, zone)| (hours, zone.trim())).unwrap_or((rest, "")) {
-            ("", _) => {
-                let told = self.told(person, conversation, locale).await?;
-                return Ok(format!("{told}\n\n{}", locale.quiet_usage()));
-            }
-            ("off" | "none" | "关闭", _) => self.end_quiet(person).await?,
+            ("", _) => return Ok(format!("{}\n\n{}", self.told(here).await?, here.locale.quiet_usage())),
+            ("off" | "none" | "关闭", _) => self.end_quiet(here.person).await?,
             (hours, zone) => {
                 let zone = Some(zone).filter(|zone| !zone.is_empty());
-                drop(self.choose_quiet(person, hours, zone, None).await?);
+                drop(self.choose_quiet(here.person, hours, zone, None).await?);
             }
         }
-        self.told(person, conversation, locale).await
+        self.told(here).await
     }
 
     /// What somebody is told in a conversation, and when not.
-    async fn told(
-        &self,
-        person: PersonId,
-        conversation: ConversationId,
-        locale: Locale,
-    ) -> Result<String, EngineError> {
+    async fn told(&self, Here { person, conversation, locale }: Here) -> Result<String, EngineError> {
         let notices = self.notices(person).await?;
         let state = self.state(StreamId::Conversation(conversation)).await?;
         let reasons = state.conversation().map(|known| known.told.reasons.clone()).unwrap_or_default();

@@ -5,6 +5,7 @@
 //! test fails. Waiting is done on events or on the end of processes, always with a bound.
 #![allow(clippy::disallowed_methods, reason = "these tests start the real binary and bound how long they wait for it")]
 
+pub mod chats;
 pub mod dump;
 pub mod terminal;
 
@@ -302,6 +303,14 @@ fn end_of(file: &Path) -> std::io::Result<String> {
     let mut end = vec![];
     file.read_to_end(&mut end)?;
     Ok(String::from_utf8_lossy(&end).into_owned())
+}
+
+/// The person's own git.
+pub fn git(root: &Path, args: &[&str]) -> String {
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.invalid"];
+    let ran = Command::new("git").args(identity).args(args).current_dir(root).output().expect("git runs");
+    assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8_lossy(&ran.stdout).into_owned()
 }
 
 /// Signals a process and waits for its end; false if it was gone before.
