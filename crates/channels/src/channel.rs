@@ -31,10 +31,12 @@ pub trait Channel: Send + Sync + 'static {
     }
 
     /// Tells the one who pressed a button what came of it. Platforms show it for a moment, or not at all.
-    async fn acknowledge(&self, press: &Press, words: &str) -> Result<(), SendError>;
+    async fn acknowledge(&self, _: &Press, _words: &str) -> Result<(), SendError> {
+        Ok(())
+    }
 
     /// Shows that something is being done, where the platform can. Nothing depends on it.
-    async fn typing(&self, place: &Place);
+    async fn typing(&self, _: &Place) {}
 
     /// An address that brings somebody to us with a code in hand, where the platform has one.
     async fn invitation(&self, _code: &str) -> Option<String> {
@@ -42,7 +44,9 @@ pub trait Channel: Send + Sync + 'static {
     }
 
     /// The bytes of a file that somebody sent, at most so many.
-    async fn fetch(&self, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, SendError>;
+    async fn fetch(&self, _: &RemoteFile, _max_bytes: u64) -> Result<Vec<u8>, SendError> {
+        Err(SendError::Dead("files cannot be had from there".into()))
+    }
 
     /// Hands what comes in to the inbox until it is told to stop. Bears lost connections by itself.
     async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken);
@@ -65,12 +69,15 @@ pub struct Abilities {
     pub threads: bool,
     /// What a message may look like.
     pub formatting: Formatting,
-    /// The longest message.
+    /// The longest message, in letters before [`Channel::send`] renders them. Where the platform counts the marks too,
+    /// leave room for them.
     pub max_length: usize,
     /// What its length is counted in.
     pub unit: Unit,
     /// Whether who presses a button sees what [`Channel::acknowledge`] says.
     pub toasts: bool,
+    /// Whether [`Channel::typing`] shows anything.
+    pub typing: bool,
     /// For how long the platform knows a delivery again by its id, so that sending it twice is the same as once; none if
     /// it never does.
     pub remembers: Option<Duration>,
@@ -130,7 +137,7 @@ pub struct Outbound {
     pub text: Rich,
     /// Rows of buttons under it.
     pub buttons: Vec<Vec<Button>>,
-    /// The message that it takes the place of.
+    /// The message that it takes the place of; none where [`Abilities::edits`] says that there are no changes.
     pub replaces: Option<MessageRef>,
     /// The message that it answers.
     pub answers: Option<MessageRef>,

@@ -19,6 +19,8 @@
 //!   means nothing (`None`), and what cannot be read is passed over, so that one odd update never holds up the next.
 //!   Lost connections are the channel's own affair: it backs off and keeps the pause that the platform wants. Where
 //!   the platform calls instead of being asked, [`Channel::called`] checks that it is the platform, then does the same.
+//!   A platform that tells nothing twice has to be asked, after each connection, for what came since its own mark of
+//!   what was read; the mark is set after the inbox has taken it. There is no other place to keep one.
 //! - **Out**: [`Channel::send`] renders [`rich::Rich`] so that nothing in it can become markup, and says how it ended:
 //!   [`SendError::Later`] only if the platform has not taken it, [`SendError::Dead`] if it never will,
 //!   [`SendError::Unknown`] if nobody can know. It retries nothing by itself: whether what may have been done can be done

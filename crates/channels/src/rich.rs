@@ -70,6 +70,16 @@ impl Rich {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
+    /// Without looks, for a platform that has none: a link is its words and its address.
+    #[must_use]
+    pub fn unadorned(&self) -> Self {
+        let span = |span: &Span| match &span.look {
+            Look::Link { url } if *url != span.text => format!("{} ({url})", span.text),
+            Look::Plain | Look::Bold | Look::Code | Look::Block { .. } | Look::Link { .. } => span.text.clone(),
+        };
+        Rich::plain(self.spans.iter().map(span).collect::<String>())
+    }
+
     /// As Markdown, for a file that people open elsewhere.
     #[must_use]
     pub fn to_markdown(&self) -> String {

@@ -7,7 +7,8 @@ use crate::channel::{MessageRef, Place};
 /// Something that somebody did on a platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// The same for every time that the platform tells of it.
+    /// The same for every time that the platform tells of it, and that of nothing else anywhere: it begins with the
+    /// platform's name and our account there (`telegram:7:4711`).
     pub key: String,
     /// As the platform told it, for the record.
     pub raw: String,

@@ -19,7 +19,7 @@ use throughline_model::present::reply::{Subject, correctable, decided};
 use throughline_model::present::{self, Locale};
 use throughline_model::reply::{Action, Choice, Reply};
 use throughline_model::route::Intent;
-use throughline_model::shown::View;
+use throughline_model::shown::{Shown, View};
 use throughline_model::stream::StreamId;
 use throughline_model::task::{Task, TaskEvent};
 use throughline_model::view::{ApprovalRow, InputRow, TaskRow};
@@ -86,7 +86,7 @@ impl Token {
         Some(Token { delivery: delivery.parse().ok()?, choice })
     }
 
-    fn write(&self) -> String {
+    pub(crate) fn write(&self) -> String {
         match &self.choice {
             Chosen::More => format!("mo:{}", self.delivery),
             Chosen::Retry => format!("re:{}", self.delivery),
@@ -134,7 +134,10 @@ impl Writer<'_> {
             }
             (_, _, Some(input), _) => {
                 let Some(reply) = reply(self.core, input).await? else { return Ok(None) };
-                Ok(Some(self.replied(delivery.id, &reply)))
+                Ok(Some(match self.abilities.buttons {
+                    true => self.replied(delivery.id, &reply),
+                    false => plain(self.listed(locale, &reply, &asked_back(self.core, input).await?)),
+                }))
             }
             (PushReason::Unsure, ..) => {
                 let Some(task) = task_row(self.core, delivery.task).await? else { return Ok(None) };
@@ -163,12 +166,7 @@ impl Writer<'_> {
     }
 
     fn asked(&self, locale: Locale, delivery: DeliveryId, task: &Task, approval: &Approval) -> Letter {
-        let exact = approval.shown(View::CHAT);
-        let masked = self.mask.apply(&exact.text);
-        // What was not shown letter by letter cannot be approved here.
-        let room = self.abilities.max_length / 2;
-        let whole = exact.complete && masked == exact.text && self.abilities.unit.len(&masked) <= room;
-        let shown: String = if whole { masked } else { masked.chars().take(room / 4).collect() };
+        let Shown { text: shown, complete: whole } = shown_in_chat(approval, self.abilities, self.mask);
         let glance = locale.waits_for_approval(agent_of(task, approval));
         let head = locale.because(format!("❗ {}", named(&task.key, &task.title)), glance);
         let mut text = self.ours(&head).and(Look::Plain, "\n").and(Look::Block { language: String::new() }, shown);
@@ -179,6 +177,9 @@ impl Writer<'_> {
         };
         let deny = button(format!("✗ {}", locale.button_deny()), Verdict::Deny);
         let row = if whole {
+            if !self.abilities.buttons {
+                text = text.and(Look::Plain, format!("\n{}", locale.decide_by_words()));
+            }
             vec![button(format!("✓ {}", locale.button_approve()), Verdict::Approve), deny]
         } else {
             text = text.and(Look::Plain, format!("\n{}", locale.not_shown_whole()));
@@ -286,13 +287,22 @@ impl Writer<'_> {
     }
 
     fn replied(&self, delivery: DeliveryId, reply: &Reply) -> Letter {
-        let shown = |choice: &Choice| !matches!(choice.action, Action::Open { .. });
-        let buttons = reply.choices.iter().enumerate().filter(|(_, choice)| shown(choice)).map(|(nth, choice)| {
+        let buttons = offered(reply).map(|(nth, choice)| {
             let label: String = self.mask.apply(&choice.label).chars().take(LABEL_CHARS).collect();
             vec![Button { label, token: Token { delivery, choice: Chosen::Nth(nth) }.write() }]
         });
-        let buttons = if self.abilities.buttons { buttons.collect() } else { vec![] };
-        Letter { text: self.ours(&reply.text), buttons, replaces: None }
+        Letter { text: self.ours(&reply.text), buttons: buttons.collect(), replaces: None }
+    }
+
+    /// The same where there are no buttons: each choice has a number.
+    fn listed(&self, locale: Locale, reply: &Reply, choices: &[(usize, Choice)]) -> Rich {
+        let text = self.ours(&reply.text);
+        if choices.is_empty() {
+            return text;
+        }
+        let line = |(at, (_, choice)): (usize, &(usize, Choice))| format!("\n{}. {}", at + 1, choice.label);
+        let lines: String = choices.iter().enumerate().map(line).collect();
+        text.and(Look::Plain, self.mask.apply(&format!("{lines}\n{}", locale.choose_by_number())))
     }
 
     /// Our own words: `*so*` is a title, backticks are code.
@@ -342,6 +352,17 @@ fn agent_of(task: &Task, approval: &Approval) -> String {
     task.execution(approval.execution).map(|execution| execution.agent.clone()).unwrap_or_default()
 }
 
+/// A request as a chat shows it. What it does not show letter by letter cannot be approved there: neither by a button
+/// nor by words.
+pub(crate) fn shown_in_chat(approval: &Approval, abilities: &Abilities, mask: &Mask) -> Shown {
+    let exact = approval.shown(View::CHAT);
+    let masked = mask.apply(&exact.text);
+    let room = abilities.max_length / 2;
+    let complete = exact.complete && masked == exact.text && abilities.unit.len(&masked) <= room;
+    let text = if complete { masked } else { masked.chars().take(room / 4).collect() };
+    Shown { text, complete }
+}
+
 /// The language that a person is spoken to in.
 pub(crate) async fn locale(core: &Core, person: PersonId) -> Result<Locale, EngineError> {
     let state = core.state(StreamId::Person(person)).await?;
@@ -365,6 +386,22 @@ pub(crate) async fn reply(core: &Core, input: InputId) -> Result<Option<Reply>, 
     let Some(task) = task_row(core, row.task).await? else { return Ok(None) };
     let locale = locale(core, row.person).await?;
     Ok(announced(locale, &row, &task, task_row(core, row.decision.focus.map(|focus| focus.task)).await?))
+}
+
+/// What of a reply can be chosen in a chat, and which of its choices it is.
+fn offered(reply: &Reply) -> impl Iterator<Item = (usize, &Choice)> {
+    reply.choices.iter().enumerate().filter(|(_, choice)| !matches!(choice.action, Action::Open { .. }))
+}
+
+/// What can be chosen by its number where there are no buttons: only what somebody was asked back. After anything else
+/// a number may be the answer to an agent.
+pub(crate) async fn asked_back(core: &Core, input: InputId) -> Result<Vec<(usize, Choice)>, EngineError> {
+    let row = core.store.input(Lookup::Input(input)).await?;
+    if !row.is_some_and(|row| matches!(row.decision.intent, Intent::Clarify { .. })) {
+        return Ok(vec![]);
+    }
+    let reply = reply(core, input).await?;
+    Ok(reply.iter().flat_map(offered).map(|(nth, choice)| (nth, choice.clone())).collect())
 }
 
 fn announced(locale: Locale, row: &InputRow, task: &TaskRow, focus: Option<TaskRow>) -> Option<Reply> {

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use throughline_channels::mask::Mask;
-use throughline_channels::{Abilities, Account, Channel, Channels, MessageRef, Outbound, Place, SendError, Upload};
+use throughline_channels::{
+    Abilities, Account, Channel, Channels, Formatting, MessageRef, Outbound, Place, SendError, Upload,
+};
 use throughline_model::command::Command;
 use throughline_model::conversation::{Address, Conversation, ConversationCommand};
 use throughline_model::delivery::{Cause, Delivery, DeliveryOutcome, PushReason};
@@ -152,6 +154,9 @@ impl Outbox {
         let Some(mut letter) = writer.letter(conversation, delivery).await? else {
             return Ok(Tried::Lost(DeliveryOutcome::Superseded, None));
         };
+        if channel.abilities().formatting == Formatting::Plain {
+            letter.text = letter.text.unadorned();
+        }
         // Once more, as people will see it: markup may have kept the halves of a secret apart.
         letter.text = self.mask.rich(&letter.text);
         self.tell(conversation.id, ConversationCommand::AttemptDelivery { delivery: delivery.id }).await?;
@@ -209,7 +214,7 @@ impl Outbox {
     /// To change a message again is the same as once; a new one is, for as long as the platform knows it again.
     fn again_is_once(&self, abilities: &Abilities, conversation: &Conversation, delivery: &Delivery) -> Again {
         let once = match delivery.push {
-            PushReason::Decided | PushReason::Worked => true,
+            PushReason::Decided | PushReason::Worked => abilities.edits,
             // What it says may have changed meanwhile: the first of them would stay as it was.
             PushReason::Progress => is_begun(conversation, delivery),
             _ => abilities.remembers.is_some_and(|span| self.core.clock.at() < delivery.queued_at().after(span)),
@@ -251,7 +256,7 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
     if let Some(file) = parcel::long(&letter.text, abilities, delivery, place).filter(|_| words_only) {
         return hand_over_file(channel, &file, again).await;
     }
-    let pages = letter.text.split(abilities.unit, abilities.max_length);
+    let pages = parcel::pages(letter.text, abilities);
     let last = pages.len().saturating_sub(1);
     let mut sent = None;
     for (at, text) in pages.into_iter().enumerate() {
@@ -261,7 +266,8 @@ async fn hand_over(channel: &dyn Channel, delivery: &Delivery, place: &Place, le
             place: place.clone(),
             text,
             buttons: if at == last && abilities.buttons { letter.buttons.clone() } else { vec![] },
-            replaces: letter.replaces.clone(),
+            // What cannot be changed is said anew.
+            replaces: letter.replaces.clone().filter(|_| abilities.edits),
             answers: delivery.answers.clone().map(MessageRef),
             quiet: !delivery.push.rings(),
         };

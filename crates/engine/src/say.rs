@@ -6,7 +6,7 @@ use throughline_model::command::Command;
 use throughline_model::content::{ContentBlock, Text, one_line, plain_text};
 use throughline_model::context::{ReplyTo, Surroundings};
 use throughline_model::conversation::{Birth, Conversation, ConversationCommand, Received};
-use throughline_model::ids::{ConversationId, DecisionId, InputId, Mint, PersonId, ProjectId, TaskId};
+use throughline_model::ids::{ApprovalId, ConversationId, DecisionId, InputId, Mint, PersonId, ProjectId, TaskId};
 use throughline_model::input::Urgency;
 use throughline_model::present::Locale;
 use throughline_model::project::Project;
@@ -25,6 +25,7 @@ use throughline_store::port::{Answer, Ask, InboxEntry, Lookup};
 use crate::core::{ExecuteError, Request};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::letter::{approval_row, shown_in_chat};
 use crate::offload;
 use crate::sites::ForkWish;
 use crate::tie;
@@ -145,6 +146,10 @@ impl Engine {
         let input: InputId = mint.id();
         tracing::Span::current().record("trace", tracing::field::display(input));
         let Taken { received, correction, besides } = self.receive(&message, input, &mut mint).await?;
+        if let Intent::Approve { approval, .. } = received.decision.intent {
+            let state = self.state(StreamId::Conversation(message.conversation)).await?;
+            self.check_shown(approval, state.conversation().map(|known| known.channel)).await?;
+        }
         if let Some(task) = received.task() {
             self.open_imported(task).await?;
         }
@@ -262,6 +267,17 @@ impl Engine {
             reply.text.push_str(&self.locale(message.person).await?.open_again());
         }
         Ok(Taken { received, correction: correction.map(|(_, _, command)| command), besides })
+    }
+
+    /// A yes in a chat is one to what the chat showed, whether it is a word or a button.
+    pub(crate) async fn check_shown(&self, approval: ApprovalId, place: Option<Channel>) -> Result<(), EngineError> {
+        let Some(account) = place.and_then(|place| self.inner.channels.of(place)) else { return Ok(()) };
+        let Some(row) = approval_row(&self.inner.core, approval).await? else { return Ok(()) };
+        let mask = self.config().mask(&self.inner.channels);
+        match shown_in_chat(&row.approval, account.channel.abilities(), &mask).complete {
+            true => Ok(()),
+            false => Err(Rejection::NotShown.into()),
+        }
     }
 
     /// What a message asks for besides, by its words: that a closed task is open again, or a note, if its task is there and has

@@ -4,17 +4,19 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
-use support::{Daemon, Working, asked, within};
+use support::{Daemon, Working, asked, asked_for, within};
+use throughline_api::approval::Approval;
 use throughline_api::client::DeliveryListQuery;
 use throughline_api::identity::OfferPairing;
 use throughline_channels::{
     Abilities, Account, Channel, Channels, Formatting, Inbox, Manifest, MessageRef, Outbound, Place, Press, Receipt,
-    RemoteFile, SendError, Setting, Settings, Unit, Update, What,
+    SendError, Setting, Settings, Unit, Update, What,
 };
 use throughline_model::channel::Platform;
 use throughline_model::command::Command;
@@ -25,18 +27,21 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 const MANIFEST: Manifest = Manifest::of::<LoftSettings>(Platform::named("pigeon")).also(&["dove"]);
-const ABILITIES: Abilities = Abilities {
-    buttons: true,
+/// Letters, and nothing else.
+const BARE: Abilities = Abilities {
+    buttons: false,
     edits: false,
     threads: false,
     formatting: Formatting::Plain,
     max_length: 1_000,
     unit: Unit::Bytes,
     toasts: false,
+    typing: false,
     remembers: None,
     max_file_bytes: 0,
     max_upload_bytes: 0,
 };
+const WITH_BUTTONS: Abilities = Abilities { buttons: true, ..BARE };
 const ADA: &str = "grey-7";
 const SECRET: &str = "corn-for-the-keeper";
 
@@ -45,22 +50,28 @@ const SECRET: &str = "corn-for-the-keeper";
 #[serde(deny_unknown_fields)]
 struct LoftSettings {
     secret: String,
+    #[serde(default)]
+    bare: bool,
 }
 
 impl Settings for LoftSettings {
     fn connect(&self, _: Option<&str>) -> Result<Account, String> {
         let (arriving, arrives) = mpsc::unbounded_channel();
-        let loft = Loft { arrives: Mutex::new(Some(arrives)), sent: watch::Sender::default() };
-        *LOFT.lock().unwrap() = Some(Sky { arriving, sent: loft.sent.subscribe() });
+        let abilities = if self.bare { &BARE } else { &WITH_BUTTONS };
+        let loft = Loft { abilities, arrives: Mutex::new(Some(arrives)), sent: watch::Sender::default() };
+        LOFT.set(Some(Sky { arriving, sent: loft.sent.subscribe() }));
         Ok(Account { secrets: vec![self.secret.clone()], ..Account::new(loft) })
     }
 }
 
-/// What the settings led to, for the test to see and to do.
-static LOFT: Mutex<Option<Sky>> = Mutex::new(None);
+thread_local! {
+    /// What the settings led to, for the test to see and to do.
+    static LOFT: Cell<Option<Sky>> = const { Cell::new(None) };
+}
 
 /// Our account there.
 struct Loft {
+    abilities: &'static Abilities,
     arrives: Mutex<Option<mpsc::UnboundedReceiver<Update>>>,
     sent: watch::Sender<Vec<Outbound>>,
 }
@@ -72,22 +83,12 @@ impl Channel for Loft {
     }
 
     fn abilities(&self) -> &'static Abilities {
-        &ABILITIES
+        self.abilities
     }
 
     async fn send(&self, message: &Outbound) -> Result<Receipt, SendError> {
         self.sent.send_modify(|sent| sent.push(message.clone()));
         Ok(Receipt { message: MessageRef(format!("m{}", self.sent.borrow().len())) })
-    }
-
-    async fn acknowledge(&self, _: &Press, _: &str) -> Result<(), SendError> {
-        Ok(())
-    }
-
-    async fn typing(&self, _: &Place) {}
-
-    async fn fetch(&self, _: &RemoteFile, _: u64) -> Result<Vec<u8>, SendError> {
-        Err(SendError::Dead("pigeons carry no files".into()))
     }
 
     async fn listen(&self, inbox: Arc<dyn Inbox>, stop: CancellationToken) {
@@ -132,23 +133,43 @@ async fn reports(daemon: &Daemon, working: &Working, report: Report) {
     daemon.engine.send(StreamId::Task(working.task), Command::Task(command)).await.unwrap();
 }
 
+/// A daemon that has a loft.
+async fn daemon(settings: serde_json::Value) -> (Daemon, Sky) {
+    let account = (MANIFEST.read)(settings).unwrap().connect(None).unwrap();
+    let sky = LOFT.take().unwrap();
+    (Daemon::start_with_channels(Channels::new(vec![account]), |_| {}).await, sky)
+}
+
+/// Ada is known there from now on, by the platform's other name.
+async fn paired(daemon: &Daemon, sky: &mut Sky) {
+    let pairing = daemon.client.pair(&OfferPairing { channel: "dove".into() }).await.unwrap();
+    assert_eq!(pairing.channel, "pigeon");
+    sky.says(ADA, &pairing.say);
+    sky.hears("Paired").await;
+}
+
+async fn approved(daemon: &Daemon, count: usize) -> Vec<Approval> {
+    let approved = async {
+        loop {
+            let approved = daemon.client.approvals_in("approved", None).await.unwrap().approvals;
+            if approved.len() == count {
+                return approved;
+            }
+        }
+    };
+    within("it is approved", approved).await
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn work_goes_on_from_a_platform_that_nothing_else_knows() {
     assert!((MANIFEST.read)(json!({"secert": SECRET})).is_err_and(|error| error.to_string().contains("secert")));
-    let account = (MANIFEST.read)(json!({"secret": SECRET})).unwrap().connect(None).unwrap();
-    let mut sky = LOFT.lock().unwrap().take().unwrap();
-    let daemon = Daemon::start_with_channels(Channels::new(vec![account]), |_| {}).await;
+    let (daemon, mut sky) = daemon(json!({"secret": SECRET})).await;
     assert_eq!(daemon.client.identities().await.unwrap().channels, ["pigeon"]);
 
     // Whoever is not known is told one line.
     sky.says("white-1", "give me the keys");
     sky.hears("I only talk to people that I know").await;
-
-    // Paired by the platform's other name.
-    let pairing = daemon.client.pair(&OfferPairing { channel: "dove".into() }).await.unwrap();
-    assert_eq!(pairing.channel, "pigeon");
-    sky.says(ADA, &pairing.say);
-    sky.hears("Paired").await;
+    paired(&daemon, &mut sky).await;
     let known = daemon.client.identities().await.unwrap().identities;
     assert_eq!(known.last().unwrap().id, "pigeon:grey-7");
 
@@ -159,15 +180,7 @@ async fn work_goes_on_from_a_platform_that_nothing_else_knows() {
     let (asking, under) = sky.hears("cargo test").await;
     let token = asking.buttons[0][0].token.clone();
     sky.brings("pressed", ADA, What::Pressed(Press { token, under, id: "pressed".into() }));
-    let decided = async {
-        loop {
-            let decided = daemon.client.approvals_in("approved", None).await.unwrap().approvals;
-            if let Some(approval) = decided.into_iter().next() {
-                return approval;
-            }
-        }
-    };
-    let approval = within("it is decided", decided).await;
+    let approval = approved(&daemon, 1).await.remove(0);
     let given = serde_json::to_string(&approval).unwrap();
     assert!(given.contains(r#""surface":"pigeon""#), "{given}");
 
@@ -187,4 +200,44 @@ async fn work_goes_on_from_a_platform_that_nothing_else_knows() {
             .is_some_and(|last| last.place.0 == format!("roof-of-{ADA}") && last.text.letters().contains("I only talk"))
     };
     within("nobody any more", sky.sent.wait_for(polite)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn letters_are_enough_to_decide_choose_and_read() {
+    let (daemon, mut sky) = daemon(json!({"secret": SECRET, "bare": true})).await;
+    paired(&daemon, &mut sky).await;
+
+    // What cannot be shown letter by letter is not approved by a word either.
+    let hidden = daemon.working(1).await;
+    let input = format!(r#"{{"command":["curl","-H","{SECRET}"]}}"#);
+    reports(&daemon, &hidden, asked_for(&hidden, "curl", Some(input.as_str().into()))).await;
+    let (asking, _) = sky.hears("so it cannot be approved here").await;
+    assert!(asking.buttons.is_empty() && !asking.text.letters().contains(SECRET), "{asking:?}");
+    sky.says(ADA, "yes");
+    let twice = |sent: &Vec<Outbound>| {
+        sent.iter().filter(|sent| sent.text.letters().contains("cannot be approved")).count() == 2
+    };
+    within("it is refused", sky.sent.wait_for(twice)).await.unwrap();
+    assert_eq!(daemon.client.approvals_in("approved", None).await.unwrap().approvals, []);
+    sky.says(ADA, "no");
+    sky.hears("enied").await;
+
+    // What is shown says how it is decided.
+    let plain = daemon.working(2).await;
+    reports(&daemon, &plain, asked(&plain, "test")).await;
+    let (asking, _) = sky.hears("Answer this message with yes or no.").await;
+    assert!(asking.text.letters().contains("cargo test"), "{asking:?}");
+    sky.says(ADA, "yes, go ahead");
+    approved(&daemon, 1).await;
+
+    // An answer that is too long for messages is cut where no file can be sent, and not lost.
+    daemon.message(&plain, &"a very long story. ".repeat(500)).await;
+    let answer = TurnAnswer::Stopped { reason: StopReason::EndTurn };
+    reports(&daemon, &plain, Report::TurnAnswered { turn: plain.turn, answer, usage: Usage::default() }).await;
+    sky.hears("✓ shop-1002").await;
+    sky.says(ADA, "/more shop-1002");
+    let cut = |sent: &Vec<Outbound>| sent.last().is_some_and(|last| last.text.letters().ends_with("\n…"));
+    within("what there is room for", sky.sent.wait_for(cut)).await.unwrap();
+    sky.says(ADA, "/file README.md");
+    sky.hears("Files cannot be sent here").await;
 }

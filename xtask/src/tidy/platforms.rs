@@ -1,7 +1,7 @@
 //! Rule: a chat platform is known in its folder and nowhere else, so that adding one is adding a folder.
 //!
-//! Looks for the folder's name in what the product declares and uses, and for strings that are it. Words in prose are
-//! no knowledge, and tests may name what they try. A `// tidy: <reason>` comment excuses one line.
+//! Looks for paths into the folder, and for strings that are its name. Words in prose and names of one's own are no knowledge
+//! (a platform may be called `line`), and tests may name what they try. A `// tidy: <reason>` comment excuses one line.
 
 use super::Finding;
 use super::source::{Source, Token};
@@ -15,9 +15,10 @@ pub(crate) fn check(source: &Source, platforms: &[String]) -> Vec<Finding> {
     if source.path.starts_with(FOLDER) || TRIES.iter().any(|folder| source.path.starts_with(folder)) {
         return vec![];
     }
-    let knows = |token: &&Token| platforms.iter().any(|name| is_about(&token.text, name));
+    let tokens = &source.tokens;
+    let knows = |at: &usize| platforms.iter().any(|name| is_about(&tokens[..=*at], name));
     let product = |token: &&Token| !source.is_test_line(token.line) && !source.is_excused(token.line);
-    let found = source.tokens.iter().filter(knows).filter(product);
+    let found = (0..tokens.len()).filter(knows).map(|at| &tokens[at]).filter(product);
     found.map(|token| finding(source, token)).collect()
 }
 
@@ -27,14 +28,12 @@ fn finding(source: &Source, token: &Token) -> Finding {
     Finding::error(&source.path, token.line, what, todo)
 }
 
-fn is_about(token: &str, name: &str) -> bool {
-    match token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(text) => text == name,
-        None => {
-            let is_name = token.starts_with(|first: char| first.is_alphabetic() || first == '_');
-            is_name && token.to_ascii_lowercase().contains(name)
-        }
-    }
+/// Whether these tokens end with the platform: `"name"`, or `platforms::name`.
+fn is_about(tokens: &[Token], name: &str) -> bool {
+    let text = |back: usize| tokens.iter().nth_back(back).map(|token| token.text.as_str());
+    let quoted = text(0).and_then(|last| last.strip_prefix('"')?.strip_suffix('"'));
+    let path = [text(3), text(2), text(1), text(0)];
+    quoted == Some(name) || path == [Some("platforms"), Some(":"), Some(":"), Some(name)]
 }
 
 #[cfg(test)]
@@ -48,22 +47,24 @@ mod tests {
     }
 
     #[test]
-    fn names_and_strings_of_a_platform_are_found() {
-        let known = "fn a() {\n    PigeonSettings::new();\n    pair(\"pigeon\");\n    const BY_PIGEON: u8 = 1;\n}";
-        assert_eq!(lines("crates/engine/src/a.rs", known), [2, 3, 4]);
+    fn paths_to_a_platform_and_strings_of_it_are_found() {
+        let known = "use throughline_channels::platforms::pigeon::Pigeon;\nfn a() {\n    pair(\"pigeon\");\n    \
+                     platforms::pigeon::coo();\n}";
+        assert_eq!(lines("crates/engine/src/a.rs", known), [1, 3, 4]);
     }
 
     #[test]
     fn its_folder_and_tests_may_know_it() {
         for path in ["crates/channels/src/platforms/mod.rs", "crates/cli/tests/a.rs", "crates/testkit/src/a.rs"] {
-            assert_eq!(lines(path, "fn pigeon() {}"), [0usize; 0], "{path}");
+            assert_eq!(lines(path, "const NAME: &str = \"pigeon\";"), [0usize; 0], "{path}");
         }
-        assert_eq!(lines("crates/a/src/b.rs", "#[cfg(test)]\nmod tests {\n    fn pigeon() {}\n}"), [0usize; 0]);
+        let test = "#[cfg(test)]\nmod tests {\n    const NAME: &str = \"pigeon\";\n}";
+        assert_eq!(lines("crates/a/src/b.rs", test), [0usize; 0]);
     }
 
     #[test]
     fn prose_and_what_is_excused_are_no_knowledge() {
-        let words = "/// Such as pigeon.\nfn a() {\n    say(\"a pigeon, say\");\n    \
+        let words = "/// Such as pigeon.\nfn pigeon() {\n    say(\"a pigeon, say\");\n    \
                      // tidy: the name of a bird\n    say(\"pigeon\");\n}";
         assert_eq!(lines("crates/engine/src/a.rs", words), [0usize; 0]);
     }

@@ -70,6 +70,10 @@ impl Gateway {
         wish: Wish<'_>,
     ) -> Result<(), EngineError> {
         let most = self.account.channel.abilities().max_upload_bytes;
+        if most == 0 {
+            let words = self.engine.locale(heard.person).await?.no_files_here();
+            return self.answer(heard.conversation, update, words, None).await;
+        }
         let found = match self.engine.wished(heard, wish, most).await? {
             Ok(found) => found,
             Err(words) => return self.answer(heard.conversation, update, words, None).await,

@@ -194,6 +194,9 @@ impl Gateway {
         if self.heeded(person, conversation, update, words.text).await? {
             return Ok(());
         }
+        if let Some(press) = self.numbered(person, conversation, update, words.text).await? {
+            return self.pressed(person, update, &press).await;
+        }
         let reply_to = self.reply_to(conversation, words.answers).await?;
         let heard = Heard { person, conversation, reply_to, text: words.text };
         if let Some(wish) = Wish::of(words.text) {
@@ -235,7 +238,8 @@ impl Gateway {
         };
         match self.engine.say(message).await {
             Ok(said) => {
-                if works && !said.repeated && said.task.is_some() {
+                let shows = self.account.channel.abilities().typing;
+                if works && shows && !said.repeated && said.task.is_some() {
                     let (platform, place) = (Arc::clone(&self.account.channel), update.place.clone());
                     tokio::spawn(async move { platform.typing(&place).await });
                 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use throughline_channels::{Press, Update};
+use throughline_channels::{MessageRef, Press, Update};
 use throughline_model::approval::{Decision, Source, Verdict};
 use throughline_model::command::Command;
 use throughline_model::conversation::Conversation;
-use throughline_model::ids::{ApprovalId, PersonId, TaskId};
+use throughline_model::delivery::Delivery;
+use throughline_model::ids::{ApprovalId, ConversationId, PersonId, TaskId};
 use throughline_model::rejection::Rejection;
 use throughline_model::reply::Action;
 use throughline_model::stream::StreamId;
@@ -18,7 +19,7 @@ use super::{Gateway, no};
 use crate::core::Request;
 use crate::correct::Meant;
 use crate::error::EngineError;
-use crate::letter::{Chosen, Token, approval_row, reply};
+use crate::letter::{Chosen, Token, approval_row, asked_back, reply};
 use crate::policy::Author;
 
 /// A press that was found to be under a message of ours.
@@ -51,6 +52,25 @@ impl Gateway {
             },
         };
         self.acknowledge(person, update, press, words).await
+    }
+
+    /// Where there are no buttons, a number chooses from what its sender was asked back last.
+    pub(super) async fn numbered(
+        &self,
+        person: PersonId,
+        conversation: ConversationId,
+        update: &Update,
+        text: &str,
+    ) -> Result<Option<Press>, EngineError> {
+        let number = text.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let Some(at) = number.filter(|_| !self.account.channel.abilities().buttons) else { return Ok(None) };
+        let Some(last) = self.engine.last_input(conversation, person).await? else { return Ok(None) };
+        let choices = asked_back(&self.engine.inner.core, last.id).await?;
+        let row = self.delivery(Delivery::answer_id(last.id)).await?;
+        let Some((row, (nth, _))) = row.zip(choices.into_iter().nth(at)) else { return Ok(None) };
+        let Some(under) = row.message else { return Ok(None) };
+        let token = Token { delivery: row.id, choice: Chosen::Nth(nth) }.write();
+        Ok(Some(Press { token, under: MessageRef(under), id: update.key.clone() }))
     }
 
     /// Whether this press had its effect before.
@@ -194,6 +214,9 @@ impl Gateway {
         let whole = row.approval.digest();
         if !whole.starts_with(digest) {
             return Err(Rejection::DigestMismatch.into());
+        }
+        if verdict == Verdict::Approve {
+            self.engine.check_shown(approval, Some(self.place())).await?;
         }
         let source = self.source(under);
         let decision = Decision { verdict, by: under.person, source, digest: Some(whole), option: None, reason: None };

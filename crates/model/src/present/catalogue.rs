@@ -500,6 +500,7 @@ catalogue! {
             zh: "任务的工作区里没有文件 {path}。链接和文件夹不会发送。"
         }
         file_too_large(path, limit) { en: "{path} is larger than {limit} MB.", zh: "{path} 超过 {limit} MB。" }
+        no_files_here() { en: "Files cannot be sent here.", zh: "这里无法发送文件。" }
         file_secret(path) {
             en: "{path} may hold secrets, so it does not go to a chat.",
             zh: "{path} 可能含有机密，不会发到聊天里。"
@@ -517,6 +518,8 @@ catalogue! {
             en: "It cannot be shown whole here, so it cannot be approved here: open it in the terminal or on the web.",
             zh: "这里无法完整显示，因此不能在此批准：请在终端或网页中打开。"
         }
+        decide_by_words() { en: "Answer this message with yes or no.", zh: "请回复这条消息：同意或拒绝。" }
+        choose_by_number() { en: "Answer with a number.", zh: "请回复编号。" }
         press_done() { en: "Done.", zh: "好的。" }
         press_not_yours() { en: "This is not for you to decide.", zh: "这不由你决定。" }
         press_too_late() { en: "This is no longer open.", zh: "这已不再有效。" }

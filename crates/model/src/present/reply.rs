@@ -148,13 +148,13 @@ pub fn refused(locale: Locale, rejection: &Rejection) -> Reply {
         Rejection::QueueFull { waiting } => locale.queue_full(waiting),
         Rejection::Empty => locale.nothing_said(),
         Rejection::Forbidden => locale.not_allowed(),
+        Rejection::NotShown => locale.not_shown_whole(),
         other @ Rejection::ModelUnknown { .. } => format!("{other}: {}", other.hint()),
         other @ (Rejection::NoTurn { .. }
         | Rejection::NoFindings
         | Rejection::NotFound { .. }
         | Rejection::Exists { .. }
         | Rejection::DigestMismatch
-        | Rejection::NotShown
         | Rejection::QuestionSettled
         | Rejection::BadAnswer { .. }
         | Rejection::NoRule { .. }

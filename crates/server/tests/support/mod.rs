@@ -371,7 +371,7 @@ pub fn asked(working: &Working, name: &str) -> Report {
     asked_for(working, name, Some(r#"{"command":["cargo","test"]}"#.into()))
 }
 
-fn asked_for(working: &Working, name: &str, input: Option<Text>) -> Report {
+pub fn asked_for(working: &Working, name: &str, input: Option<Text>) -> Report {
     let approval = ApprovalId::derive(working.turn.uuid(), name);
     let option = |id: &str, kind| ApprovalOption { id: id.into(), name: id.into(), kind };
     Report::Asked(Box::new(Asked {

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{Call, CallError, Ear};
 use crate::channel::{Abilities, Channel, Formatting, MessageRef, Outbound, Place, Receipt, SendError, Unit, Upload};
 use crate::setup::Manifest;
-use crate::update::{Inbox, NotTaken, Press, RemoteFile};
+use crate::update::{Inbox, NotTaken, RemoteFile};
 use api::{Api, ApiError};
 use frame::{Frame, Pieces};
 
@@ -53,7 +53,9 @@ const ABILITIES: Abilities = Abilities {
     // A card takes 30 KB of JSON; its letters may each become an entity of six.
     max_length: 4_000,
     unit: Unit::Bytes,
+    // The card itself changes, which says more than a word that vanishes.
     toasts: false,
+    typing: false,
     // It is an hour there; clocks and calls take their time.
     remembers: Some(Duration::from_secs(50 * 60)),
     max_file_bytes: 20 << 20,
@@ -214,13 +216,6 @@ impl Channel for Feishu {
         let key = format!("{}-file", file.delivery);
         Ok(Receipt { message: self.post(&file.place, file.answers.as_ref(), &key, body).await? })
     }
-
-    /// The card itself changes, which says more than a word that vanishes.
-    async fn acknowledge(&self, _: &Press, _: &str) -> Result<(), SendError> {
-        Ok(())
-    }
-
-    async fn typing(&self, _: &Place) {}
 
     async fn fetch(&self, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, SendError> {
         let parts: Vec<_> = file.handle.split('/').collect();

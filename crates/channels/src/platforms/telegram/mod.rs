@@ -52,6 +52,7 @@ const ABILITIES: Abilities = Abilities {
     max_length: 4096,
     unit: Unit::Utf16,
     toasts: true,
+    typing: true,
     remembers: None,
     max_file_bytes: 20 << 20,
     max_upload_bytes: 50 << 20,
