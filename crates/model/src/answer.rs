@@ -128,7 +128,9 @@ fn ask(
     }
     let pending = approvals.iter().filter_map(|id| around.approval(*id));
     pending.fold(Reply::plain(locale.which()), |reply, row| {
-        let what = &row.approval.ask.title;
+        // Two agents may ask for the same: the task comes first, so that nobody decides the wrong one.
+        let key = around.task(row.task).map_or("", |task| task.key.as_str());
+        let what = format!("{key} {}", row.approval.ask.title).trim().to_owned();
         let decide = |verdict| Action::Decide { approval: row.id, verdict, digest: row.approval.digest() };
         let yes = format!("{}: {what}", locale.button_approve());
         let no = format!("{}: {what}", locale.button_deny());

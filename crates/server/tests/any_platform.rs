@@ -13,6 +13,7 @@ use serde_json::json;
 use support::{Daemon, Working, asked, asked_for, within};
 use throughline_api::approval::Approval;
 use throughline_api::client::DeliveryListQuery;
+use throughline_api::delivery::Delivery;
 use throughline_api::identity::OfferPairing;
 use throughline_channels::{
     Abilities, Account, Channel, Channels, Formatting, Inbox, Manifest, MessageRef, Outbound, Place, Press, Receipt,
@@ -148,6 +149,10 @@ async fn paired(daemon: &Daemon, sky: &mut Sky) {
     sky.hears("Paired").await;
 }
 
+fn is_sent(delivery: &Delivery) -> bool {
+    delivery.state == "sent"
+}
+
 async fn approved(daemon: &Daemon, count: usize) -> Vec<Approval> {
     let approved = async {
         loop {
@@ -240,4 +245,27 @@ async fn letters_are_enough_to_decide_choose_and_read() {
     within("what there is room for", sky.sent.wait_for(cut)).await.unwrap();
     sky.says(ADA, "/file README.md");
     sky.hears("Files cannot be sent here").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn where_there_are_no_buttons_a_number_chooses() {
+    let (daemon, mut sky) = daemon(json!({"secret": SECRET, "bare": true})).await;
+    paired(&daemon, &mut sky).await;
+    for number in [1, 2] {
+        let working = daemon.working(number).await;
+        reports(&daemon, &working, asked(&working, "test")).await;
+        sky.hears(&format!("shop-{}", 1000 + number)).await;
+    }
+    sky.says(ADA, "yes");
+    let (question, _) = sky.hears("Answer with a number.").await;
+    let text = question.text.letters();
+    let wanted = text.lines().find(|line| line.contains("Approve once: shop-1002 cargo test"));
+    let (number, _) = wanted.and_then(|line| line.split_once(". ")).unwrap_or_else(|| panic!("{text}"));
+    // A number is about a message that we know to have arrived.
+    let arrived = async {
+        while !daemon.client.deliveries(&DeliveryListQuery::default()).await.unwrap().deliveries.iter().all(is_sent) {}
+    };
+    within("it has arrived", arrived).await;
+    sky.says(ADA, number);
+    assert_eq!(approved(&daemon, 1).await[0].task.key, "shop-1002");
 }
